@@ -1,0 +1,102 @@
+import type { ErrorInfo } from "../core/run-event.js";
+
+/** The protocol a remote speaks. */
+export type RemoteProtocol = "a2a" | "agui" | "local";
+
+/** Stands on every event of a delegation. Readers group by `runId`, `parentToolCallId`, `delegationId`. */
+export interface SubagentIdentity {
+  readonly runId: string;
+  /** Absent while it is not known; `subagent.correlated` brings it later. */
+  readonly parentToolCallId?: string;
+  readonly delegationId: string;
+  readonly agentKey: string;
+  readonly agentName: string;
+  readonly protocol: RemoteProtocol;
+  readonly remoteTaskId?: string;
+  readonly remoteContextId?: string;
+}
+
+/** A file or text that a remote made. The bytes are in the artifact store. */
+export interface ArtifactDescription {
+  readonly id: string;
+  readonly name: string;
+  readonly mimeType: string;
+  /** `host://delegations/<delegationId>/artifacts/<id>`; the host's artifact route serves it. */
+  readonly uri: string;
+  /** Bytes. */
+  readonly size: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  /** The first 2 KB, when it is text. */
+  readonly preview?: string;
+}
+
+/** Why a delegation did not complete. `remoteStatus` is the remote's own word for its state. */
+export interface DelegationError extends ErrorInfo {
+  readonly code: DelegationErrorCode;
+  readonly remoteStatus?: string;
+}
+
+/** Closed set of a delegation's error codes. */
+export type DelegationErrorCode =
+  | "agent_not_found"
+  | "agent_unavailable"
+  | "agent_busy"
+  | "capability_unsupported"
+  | "policy_denied"
+  | "invalid_input"
+  | "input_required"
+  | "remote_rejected"
+  | "remote_failed"
+  | "remote_timeout"
+  | "remote_cancelled"
+  | "stream_interrupted"
+  | "artifact_too_large"
+  | "result_expired"
+  | "cancelled"
+  | "internal";
+
+/** How the tool call of a delegation was found. */
+export type CorrelationLevel = "strong" | "medium" | "none";
+
+/** What the parent's model was given at the end, and what a person saw. */
+export interface BoundarySizes {
+  /** Bytes of text, reasoning, tools and artifacts that were shown. */
+  readonly seen: number;
+  /** Bytes of the JSON that the parent's model got. */
+  readonly model: number;
+}
+
+type SubagentChange =
+  | { readonly type: "subagent.started"; readonly objective: string; readonly correlation: CorrelationLevel; readonly cardFingerprint?: string }
+  | { readonly type: "subagent.status"; readonly status: string; readonly message?: string }
+  | { readonly type: "subagent.correlated"; readonly correlation: CorrelationLevel }
+  | { readonly type: "subagent.text.start"; readonly messageId: string }
+  | { readonly type: "subagent.text.delta"; readonly messageId: string; readonly delta: string }
+  | { readonly type: "subagent.text.end"; readonly messageId: string }
+  | { readonly type: "subagent.reasoning.start"; readonly messageId: string }
+  | { readonly type: "subagent.reasoning.delta"; readonly messageId: string; readonly delta: string }
+  | { readonly type: "subagent.reasoning.end"; readonly messageId: string }
+  | { readonly type: "subagent.tool.start"; readonly toolCallId: string; readonly name: string }
+  | { readonly type: "subagent.tool.args"; readonly toolCallId: string; readonly delta: string }
+  | { readonly type: "subagent.tool.end"; readonly toolCallId: string }
+  | { readonly type: "subagent.tool.result"; readonly toolCallId: string; readonly content: string; readonly isError: boolean }
+  | { readonly type: "subagent.artifact"; readonly artifact: ArtifactDescription }
+  | { readonly type: "subagent.finished"; readonly result: unknown; readonly sizes: BoundarySizes }
+  | { readonly type: "subagent.failed"; readonly error: DelegationError; readonly result: unknown; readonly sizes: BoundarySizes }
+  | {
+      readonly type: "subagent.cancelled";
+      readonly reason: string;
+      /** Whether the remote confirmed it. */
+      readonly confirmed: boolean;
+      readonly result: unknown;
+      readonly sizes: BoundarySizes;
+    };
+
+/** Everything that a delegation appends to the journal. Exactly one `subagent.started` first, one terminal event last. */
+export type SubagentEvent = SubagentIdentity & SubagentChange;
+
+/** Whether `event` ends its delegation. */
+export function isSubagentTerminal(event: { readonly type: string }): boolean {
+  return event.type === "subagent.finished" || event.type === "subagent.failed" || event.type === "subagent.cancelled";
+}
