@@ -18,7 +18,8 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   timer(milliseconds, callback) {
     const handle = setTimeout(callback, Math.min(milliseconds, MAX_DELAY));
-    handle.unref();
+    // Browsers give a number here.
+    Object(handle).unref?.();
     return { cancel: () => clearTimeout(handle) };
   },
 };

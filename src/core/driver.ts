@@ -9,6 +9,8 @@ import type { ThreadCheckpoint } from "./thread.js";
 export interface DriverDescription {
   /** `claude`, `codex`, … */
   readonly name: string;
+  /** Variables of the host's environment that the program needs beyond the usual ones; `*` at the end matches any rest. */
+  readonly environment?: readonly string[];
   readonly capabilities: {
     readonly resume: boolean;
     readonly fork: boolean;

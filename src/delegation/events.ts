@@ -21,7 +21,7 @@ export interface ArtifactDescription {
   readonly id: string;
   readonly name: string;
   readonly mimeType: string;
-  /** `host://delegations/<delegationId>/artifacts/<id>`; the host's artifact route serves it. */
+  /** `host://delegations/<delegationId>/artifacts/<name>`; the host's artifact route serves it by id or name. */
   readonly uri: string;
   /** Bytes. */
   readonly size: number;
@@ -29,6 +29,12 @@ export interface ArtifactDescription {
   readonly sha256: string;
   /** The first 2 KB, when it is text. */
   readonly preview?: string;
+}
+
+/** Why an artifact was not kept. */
+export interface ArtifactError {
+  readonly code: "artifact_too_large" | "policy_denied";
+  readonly message: string;
 }
 
 /** Why a delegation did not complete. `remoteStatus` is the remote's own word for its state. */
@@ -67,7 +73,8 @@ export interface BoundarySizes {
   readonly model: number;
 }
 
-type SubagentChange =
+/** What happened, without whose it is. */
+export type SubagentChange =
   | { readonly type: "subagent.started"; readonly objective: string; readonly correlation: CorrelationLevel; readonly cardFingerprint?: string }
   | { readonly type: "subagent.status"; readonly status: string; readonly message?: string }
   | { readonly type: "subagent.correlated"; readonly correlation: CorrelationLevel }
@@ -81,7 +88,8 @@ type SubagentChange =
   | { readonly type: "subagent.tool.args"; readonly toolCallId: string; readonly delta: string }
   | { readonly type: "subagent.tool.end"; readonly toolCallId: string }
   | { readonly type: "subagent.tool.result"; readonly toolCallId: string; readonly content: string; readonly isError: boolean }
-  | { readonly type: "subagent.artifact"; readonly artifact: ArtifactDescription }
+  /** A later event with the same artifact id replaces the earlier one. With `error` the bytes were not kept. */
+  | { readonly type: "subagent.artifact"; readonly artifact: ArtifactDescription; readonly error?: ArtifactError }
   | { readonly type: "subagent.finished"; readonly result: unknown; readonly sizes: BoundarySizes }
   | { readonly type: "subagent.failed"; readonly error: DelegationError; readonly result: unknown; readonly sizes: BoundarySizes }
   | {

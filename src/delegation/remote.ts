@@ -17,11 +17,11 @@ export interface RemoteDescription {
   readonly fingerprint?: string;
 }
 
-/** A file or text that goes with a task. Bytes inline, or a reference that the remote can fetch. */
+/** A file or text that goes with a task. */
 export interface RemoteInputArtifact {
   readonly name: string;
-  readonly mimeType?: string;
-  readonly uri: string;
+  readonly mimeType: string;
+  readonly bytes: Uint8Array;
 }
 
 /** One bounded task for a remote. */

@@ -24,3 +24,46 @@ export interface GapEvent {
   /** The first entry that still exists. */
   readonly resumesAt: Cursor;
 }
+
+/** Something to be recorded. */
+export interface NewEntry<Event extends Recordable> {
+  readonly thread: string;
+  readonly runId: string;
+  readonly event: Event;
+}
+
+/** How a reader goes through a thread. */
+export interface ReadOptions {
+  /** Only entries after this cursor; all that still exist when absent. */
+  readonly after?: Cursor;
+  /** Wait for more at the end, until `signal` aborts. Default `false`. */
+  readonly follow?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The one ordered record of what happens in threads. Everything else is a reader of it.
+ *
+ * - An entry's place is taken at the moment `append` is called, so calls made in order are recorded in order.
+ * - Readers pull, at their own pace. One that is far behind gets adjacent deltas of one text merged into the last of them;
+ *   nothing else is ever merged or left out without a {@link GapEvent}.
+ * - A gap is told right after the first entry that still exists, because a stream has to begin with a run's start.
+ */
+export interface Journal<Event extends Recordable = Recordable> {
+  /** @returns the recorded entry, once it is as safe as the engine makes it. */
+  append(entry: NewEntry<Event>): Promise<JournalEntry<Event>>;
+  /** Batches of entries in order; never an empty batch. Ends at the end of the record unless `follow` is set. */
+  read(thread: string, options?: ReadOptions): AsyncIterable<readonly JournalEntry<Event>[]>;
+  /** The cursor of the newest entry, if there is any. */
+  head(thread: string): Promise<Cursor | undefined>;
+  /** Ends all readers and releases resources. */
+  close(): Promise<void>;
+}
+
+/**
+ * Parses a cursor from outside (`Last-Event-ID`, `?after=`).
+ * @returns the cursor in canonical form, or `undefined` when the text is not one.
+ */
+export function parseCursor(text: string): Cursor | undefined {
+  return /^\d{1,15}$/.test(text) ? String(Number(text)) : undefined;
+}

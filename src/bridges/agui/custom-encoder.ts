@@ -1,0 +1,8 @@
+import type { SubagentEvent } from "../../delegation/events.js";
+import { type AguiEvent, custom } from "./event.js";
+
+/** Subagent events as `CUSTOM` events: valid in every version of AG-UI, and out of the message list. */
+export function encodeCustom(event: SubagentEvent): AguiEvent {
+  const { type, ...value } = event;
+  return custom(type, value);
+}

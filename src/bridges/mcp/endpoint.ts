@@ -1,0 +1,137 @@
+import {
+  bearerAuthChallengeResponse,
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  isJsonContentType,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  type McpHttpHandler,
+  OAuthError,
+  OAuthErrorCode,
+  originValidationResponse,
+  preloadSchemas,
+  readRequestBody,
+  verifyBearerToken,
+} from "@modelcontextprotocol/server";
+import type { Clock } from "../../core/clock.js";
+import { LegacySessions } from "./legacy-sessions.js";
+import { RunTokens } from "./run-tokens.js";
+import { RunServer } from "./run-server.js";
+import type { McpToolset } from "./tool.js";
+
+/** Options of an {@link McpEndpoint}. */
+export interface McpEndpointOptions {
+  readonly clock: Clock;
+  /** Told to the model by clients that pass it on. */
+  readonly instructions: string;
+  readonly version: string;
+  /** Protocol trouble that no caller sees; never holds a token. */
+  readonly onError?: (error: Error) => void;
+}
+
+interface RunEntry {
+  readonly server: RunServer;
+  readonly modern: McpHttpHandler;
+  readonly legacy: LegacySessions;
+}
+
+/** Characters of a request's body; a prompt of a megabyte fits. */
+const MAX_BODY = 4 * 1_048_576;
+/** SSE comments against idle proxies. They are no progress to any client. */
+const KEEP_ALIVE_MS = 15_000;
+
+/**
+ * The MCP endpoint of a host: one URL, a bearer token per run, both protocol eras. Clients of 2026-07-28 (Claude Code) get a
+ * server per request; older ones (Codex, Gemini, OpenCode) get sessions that survive a dropped socket.
+ */
+export class McpEndpoint {
+  readonly #runs = new RunTokens<RunEntry>();
+  readonly #open = new Set<RunEntry>();
+
+  constructor(private readonly options: McpEndpointOptions) {
+    preloadSchemas();
+  }
+
+  /** Opens the endpoint to the holder of `token`. */
+  addRun(token: string, toolset: McpToolset): { toolsChanged(): void; revoke(): void; close(): Promise<void> } {
+    const onError = this.options.onError ?? (() => undefined);
+    const server = new RunServer(toolset, { ...this.options, onError });
+    const modern = createMcpHandler(({ era }) => server.create(era), {
+      legacy: "reject",
+      // Any other mode answers headers late, and Claude Code gives up on a silent call after 60 s.
+      responseMode: "sse",
+      keepAliveMs: KEEP_ALIVE_MS,
+      maxRequestBodySize: MAX_BODY,
+      onerror: onError,
+    });
+    const legacy = new LegacySessions(server, { clock: this.options.clock, keepAliveMs: KEEP_ALIVE_MS, maxBodySize: MAX_BODY });
+    const entry: RunEntry = { server, modern, legacy };
+    const revoke = this.#runs.add(token, entry);
+    this.#open.add(entry);
+    return {
+      toolsChanged: () => {
+        modern.notify.toolsChanged();
+        legacy.toolsChanged();
+      },
+      revoke,
+      // The open calls have to be answered before: a stream that ends without a result makes Claude Code wait for minutes.
+      close: async () => {
+        revoke();
+        this.#open.delete(entry);
+        await server.settled();
+        await modern.close();
+        await legacy.close();
+      },
+    };
+  }
+
+  /** Answers one HTTP request. */
+  readonly fetch = async (request: Request): Promise<Response> => {
+    // A CLI sends no Origin; whoever does is a browser, and no page has business here.
+    const foreign = hostHeaderValidationResponse(request, localhostAllowedHostnames()) ?? originValidationResponse(request, []);
+    if (foreign !== undefined) return foreign;
+    let entry: RunEntry;
+    try {
+      entry = await this.#authorise(request.headers.get("authorization"));
+    } catch (error) {
+      return bearerAuthChallengeResponse(error);
+    }
+    if (request.method !== "POST") return entry.legacy.handle(request, undefined);
+    if (!isJsonContentType(request.headers.get("content-type"))) return rpcError(415, -32000, "Content-Type must be application/json");
+    const body = await readRequestBody(request, MAX_BODY);
+    if (body.tooLarge) return rpcError(413, -32000, "The request is too large");
+    let parsed: unknown;
+    try {
+      parsed = JSON.parse(body.text);
+    } catch {
+      return rpcError(400, -32700, "Parse error");
+    }
+    if (await isLegacyRequest(request, parsed)) return entry.legacy.handle(request, parsed);
+    return entry.modern.fetch(request, { parsedBody: parsed });
+  };
+
+  /** Closes what runs left open. */
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#open].flatMap(({ modern, legacy }) => [modern.close(), legacy.close()]));
+  }
+
+  async #authorise(header: string | null): Promise<RunEntry> {
+    let found: RunEntry | undefined;
+    await verifyBearerToken(header, {
+      verifier: {
+        verifyAccessToken: async (token) => {
+          found = this.#runs.find(token);
+          if (found === undefined) throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid");
+          // The SDK insists on an expiry; the token ends with its run, whenever that is.
+          return { token: "", clientId: "run", scopes: [], expiresAt: Number.POSITIVE_INFINITY };
+        },
+      },
+    });
+    if (found === undefined) throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid");
+    return found;
+  }
+}
+
+function rpcError(status: number, code: number, message: string): Response {
+  return Response.json({ jsonrpc: "2.0", error: { code, message }, id: null }, { status });
+}

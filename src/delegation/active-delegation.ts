@@ -1,0 +1,198 @@
+import { type Clock, sleep, type Timer, withinTime } from "../core/clock.js";
+import { errorText, TroupeError } from "../core/errors.js";
+import type { ArtifactCollector } from "./artifacts.js";
+import { type DelegationEffect, type DelegationInput, type DelegationState, reduce } from "./delegation.js";
+import type { DelegationErrorCode, SubagentEvent } from "./events.js";
+import type { DelegationPolicy } from "./policy.js";
+import type { RemoteAgent, RemoteCancelAnswer, RemoteSignal, RemoteTask, RemoteTaskReference } from "./remote.js";
+import type { DelegationResult } from "./result.js";
+
+/** What an active delegation works with. */
+export interface ActiveDelegationSetup {
+  readonly remote: RemoteAgent;
+  readonly policy: DelegationPolicy;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly collector: ArtifactCollector;
+  /** Appends to the journal. Resolves when the entry is safe. */
+  readonly record: (event: SubagentEvent) => Promise<unknown>;
+  /** Called once, when nothing of the delegation is left. */
+  readonly released: () => void;
+}
+
+/** A delegation that is shown without waiting any longer for the remote to accept it. */
+const SHOW_AFTER_MS = 250;
+/** How long a cancelled delegation waits for the remote's task id: without it nothing can be cancelled. */
+const ID_WAIT_MS = 2_000;
+const WATCH_FIRST_MS = 500;
+const WATCH_LONGEST_MS = 5_000;
+
+/**
+ * Drives one delegation: feeds the reducer with what the remote, timers and people do, and carries out what it asks for. It
+ * belongs to the host, not to the call that asked for it.
+ */
+export class ActiveDelegation {
+  /** Resolves with what the parent's model gets; after the result is kept and its events are in the journal. */
+  readonly answer: Promise<DelegationResult>;
+  /** Resolves when the terminal event is in the journal. */
+  readonly over: Promise<void>;
+  #state: DelegationState;
+  #answer: (result: DelegationResult) => void = () => undefined;
+  #over: () => void = () => undefined;
+  readonly #stream = new AbortController();
+  readonly #watch = new AbortController();
+  /** The run is over, but whether the remote stopped is still being watched. */
+  #watchOn = false;
+  readonly #timers: Timer[] = [];
+  #accepted: () => void = () => undefined;
+  readonly #whenAccepted: Promise<void>;
+  #recorded: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    private readonly setup: ActiveDelegationSetup,
+    state: DelegationState,
+  ) {
+    this.#state = state;
+    this.answer = new Promise((resolve) => {
+      this.#answer = resolve;
+    });
+    this.over = new Promise((resolve) => {
+      this.#over = resolve;
+    });
+    this.#whenAccepted = new Promise((resolve) => {
+      this.#accepted = resolve;
+    });
+  }
+
+  get state(): DelegationState {
+    return this.#state;
+  }
+
+  /** Starts the remote's task. Call once. */
+  start(task: RemoteTask): void {
+    const { clock, timeoutMs } = this.setup;
+    this.#timers.push(
+      clock.timer(SHOW_AFTER_MS, () => this.apply({ type: "show" })),
+      clock.timer(timeoutMs, () =>
+        this.apply({ type: "stop", cause: "deadline", reason: `The remote agent did not finish within ${Math.round(timeoutMs / 1_000)} s.` }),
+      ),
+    );
+    void this.#follow(this.setup.remote.start(task, this.#stream.signal));
+  }
+
+  /** Lets the reducer take one input, records what follows, and carries out its effects. */
+  apply(input: DelegationInput): void {
+    if (input.type === "close" && this.#state.phase !== "over") this.#watchOn = true;
+    const { state, events, effects } = reduce(this.#state, input);
+    this.#state = state;
+    for (const event of events) this.#recorded = this.setup.record(event);
+    for (const effect of effects) this.#carryOut(effect);
+    if (state.identity.remoteTaskId !== undefined || state.phase === "over") this.#accepted();
+  }
+
+  /** Stops watching; the host is closing. */
+  abandon(): void {
+    this.#watch.abort();
+    this.#stream.abort();
+  }
+
+  async #follow(signals: AsyncIterable<RemoteSignal>): Promise<void> {
+    try {
+      for await (const signal of signals) {
+        if (this.#state.phase === "over") break;
+        if (signal.type === "artifact") {
+          const collected = await this.setup.collector.add(signal.chunk);
+          if (collected !== undefined) this.apply({ type: "artifact_collected", ...collected });
+          continue;
+        }
+        if (signal.type === "completed" || signal.type === "failed" || signal.type === "disconnected") await this.#collectRest();
+        this.apply(signal);
+      }
+      if (this.#state.phase === "working" || this.#state.phase === "new") {
+        await this.#collectRest();
+        this.apply({ type: "disconnected", message: "The remote agent's stream ended without a final state." });
+      }
+    } catch (error) {
+      this.apply(failure(error));
+    }
+  }
+
+  async #collectRest(): Promise<void> {
+    for (const collected of await this.setup.collector.finish()) this.apply({ type: "artifact_collected", ...collected });
+  }
+
+  #carryOut(effect: DelegationEffect): void {
+    switch (effect) {
+      case "cancel_remote":
+        void this.#cancelRemote();
+        return;
+      case "watch_cancel":
+        void this.#watchCancel();
+        return;
+      case "answer": {
+        const { answer } = this.#state;
+        if (answer !== undefined) void this.#recorded.catch(() => undefined).then(() => this.#answer(answer));
+        return;
+      }
+      case "end":
+        for (const timer of this.#timers) timer.cancel();
+        if (!this.#watchOn) this.#watch.abort();
+        void this.#recorded.catch(() => undefined).then(() => {
+          this.#stream.abort();
+          this.#over();
+          this.setup.released();
+        });
+    }
+  }
+
+  /** One bounded attempt. The stream stays open meanwhile, because it may bring the task's id, or its end, first. */
+  async #cancelRemote(): Promise<void> {
+    const { clock } = this.setup;
+    if (this.#reference() === undefined && this.#state.phase !== "over") await withinTime(clock, ID_WAIT_MS, this.#whenAccepted);
+    const reference = this.#reference();
+    if (reference === undefined) {
+      this.#stream.abort();
+      this.apply({ type: "cancel_answered", answer: { outcome: "cancelled" } });
+      return;
+    }
+    this.apply({ type: "cancel_answered", answer: await this.#askToCancel(reference) });
+  }
+
+  async #askToCancel(reference: RemoteTaskReference): Promise<RemoteCancelAnswer | undefined> {
+    const abort = new AbortController();
+    const { delegationId } = this.#state.identity;
+    const reason = this.#state.stop?.reason ?? "the host stopped waiting";
+    const asking = this.setup.remote.cancel(reference, { delegationId, reason }, abort.signal).catch(() => undefined);
+    const answer = await withinTime(this.setup.clock, this.setup.policy.cancelTimeoutMs, asking);
+    abort.abort();
+    return answer;
+  }
+
+  /** Looks at the remote's task until it is over or the watch's own bound ends. */
+  async #watchCancel(): Promise<void> {
+    const { clock, policy, remote } = this.setup;
+    const reference = this.#reference();
+    const until = clock.now() + policy.cancelWatchMs;
+    let pause = WATCH_FIRST_MS;
+    while (reference !== undefined && !this.#watch.signal.aborted && clock.now() < until) {
+      await sleep(clock, Math.min(pause, until - clock.now()), this.#watch.signal);
+      if (this.#watch.signal.aborted) return;
+      pause = Math.min(pause * 2, WATCH_LONGEST_MS);
+      const seen = await withinTime(clock, policy.cancelTimeoutMs, remote.look(reference, this.#watch.signal));
+      if (seen?.over) return this.apply({ type: "watch_ended", remoteStatus: seen.remoteStatus });
+      if (this.#state.phase === "over") await this.#askToCancel(reference);
+    }
+    this.apply({ type: "watch_ended" });
+  }
+
+  #reference(): RemoteTaskReference | undefined {
+    const { remoteTaskId, remoteContextId } = this.#state.identity;
+    if (remoteTaskId === undefined) return undefined;
+    return { taskId: remoteTaskId, ...(remoteContextId === undefined ? {} : { contextId: remoteContextId }) };
+  }
+}
+
+function failure(error: unknown): RemoteSignal {
+  if (!(error instanceof TroupeError)) return { type: "failed", code: "internal", message: errorText(error), remoteStatus: "unknown" };
+  return { type: "failed", code: error.code as DelegationErrorCode, message: error.message, retryable: error.retryable, remoteStatus: "unknown" };
+}

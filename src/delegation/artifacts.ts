@@ -1,0 +1,170 @@
+import { createHash } from "node:crypto";
+import type { ArtifactDescription, ArtifactError } from "./events.js";
+import type { DelegationPolicy } from "./policy.js";
+import type { RemoteArtifactChunk } from "./remote.js";
+
+/** An artifact with its bytes. */
+export interface StoredArtifact {
+  readonly description: ArtifactDescription;
+  readonly bytes: Uint8Array;
+}
+
+/** Keeps the bytes of artifacts out of events and results. */
+export interface ArtifactStore {
+  /** Keeps or replaces an artifact. */
+  put(delegationId: string, artifact: StoredArtifact): Promise<void>;
+  /** @param artifact its id, or its name. */
+  get(delegationId: string, artifact: string): Promise<StoredArtifact | undefined>;
+}
+
+/** @param maxBytes bytes of all artifacts; beyond it the oldest delegations lose theirs. Default 256 MiB. */
+export function createMemoryArtifactStore(maxBytes = 268_435_456): ArtifactStore {
+  const delegations = new Map<string, Map<string, StoredArtifact>>();
+  let total = 0;
+  const sizeOf = (artifacts: Map<string, StoredArtifact>) =>
+    [...artifacts.values()].reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
+  return {
+    async put(delegationId, artifact) {
+      const artifacts = delegations.get(delegationId) ?? new Map<string, StoredArtifact>();
+      const { id } = artifact.description;
+      total += artifact.bytes.byteLength - (artifacts.get(id)?.bytes.byteLength ?? 0);
+      artifacts.set(id, artifact);
+      delegations.set(delegationId, artifacts);
+      for (const [oldest, theirs] of delegations) {
+        if (total <= maxBytes || oldest === delegationId) break;
+        total -= sizeOf(theirs);
+        delegations.delete(oldest);
+      }
+    },
+    async get(delegationId, wanted) {
+      const artifacts = delegations.get(delegationId);
+      return artifacts?.get(wanted) ?? [...(artifacts?.values() ?? [])].find(({ description }) => description.name === wanted);
+    },
+  };
+}
+
+/** What became of a chunk: a stored artifact, a refusal, or nothing to tell yet. */
+export type Collected = { readonly artifact: ArtifactDescription; readonly error?: ArtifactError } | undefined;
+
+interface Draft {
+  readonly name: string;
+  readonly mimeType: string;
+  chunks: Uint8Array[];
+  size: number;
+  /** What is collected is already in the store. */
+  published: boolean;
+  refused?: ArtifactError;
+}
+
+const PREVIEW_BYTES = 2_048;
+
+/** Assembles the artifacts of one delegation. Limits are checked on what has accumulated, before anything is published. */
+export class ArtifactCollector {
+  readonly #drafts = new Map<string, Draft>();
+
+  constructor(
+    private readonly delegationId: string,
+    private readonly policy: Pick<DelegationPolicy, "maxArtifactBytes" | "maxArtifacts" | "allowRemoteArtifacts">,
+    private readonly store: ArtifactStore,
+  ) {}
+
+  /** Takes a chunk. Publishes when the remote says that it was the last, or when a whole artifact came at once. */
+  async add(chunk: RemoteArtifactChunk): Promise<Collected> {
+    const draft = this.#draft(chunk);
+    if (draft.refused !== undefined) return undefined;
+    if (chunk.mode === "replace") {
+      draft.chunks = [];
+      draft.size = 0;
+    }
+    draft.chunks.push(chunk.bytes);
+    draft.size += chunk.bytes.byteLength;
+    draft.published = false;
+    const refusal = this.#refusal(draft);
+    if (refusal !== undefined) {
+      draft.refused = refusal;
+      draft.chunks = [];
+      return { artifact: this.#describe(chunk.id, draft, new Uint8Array()), error: refusal };
+    }
+    return chunk.last || chunk.mode === "replace" ? this.#publish(chunk.id, draft) : undefined;
+  }
+
+  /** Publishes what never got a last chunk. */
+  async finish(): Promise<NonNullable<Collected>[]> {
+    const published: NonNullable<Collected>[] = [];
+    for (const [id, draft] of this.#drafts) {
+      if (!draft.published && draft.refused === undefined) published.push(await this.#publish(id, draft));
+    }
+    return published;
+  }
+
+  #draft(chunk: RemoteArtifactChunk): Draft {
+    const existing = this.#drafts.get(chunk.id);
+    if (existing !== undefined) return existing;
+    const mimeType = safeMimeType(chunk.mimeType);
+    const draft: Draft = { name: this.#uniqueName(chunk.name), mimeType, chunks: [], size: 0, published: false };
+    this.#drafts.set(chunk.id, draft);
+    return draft;
+  }
+
+  #refusal(draft: Draft): ArtifactError | undefined {
+    const { allowRemoteArtifacts, maxArtifacts, maxArtifactBytes } = this.policy;
+    if (!allowRemoteArtifacts) return { code: "policy_denied", message: "The host keeps no artifacts of this agent." };
+    if (this.#drafts.size > maxArtifacts) {
+      return { code: "policy_denied", message: `More than ${maxArtifacts} artifacts.` };
+    }
+    if (draft.size <= maxArtifactBytes) return undefined;
+    return { code: "artifact_too_large", message: `Larger than the ${maxArtifactBytes} bytes that the host keeps.` };
+  }
+
+  async #publish(id: string, draft: Draft): Promise<NonNullable<Collected>> {
+    const bytes = Buffer.concat(draft.chunks);
+    draft.chunks = [bytes];
+    draft.published = true;
+    const artifact = this.#describe(id, draft, bytes);
+    await this.store.put(this.delegationId, { description: artifact, bytes });
+    return { artifact };
+  }
+
+  #describe(id: string, { name, mimeType, size }: Draft, bytes: Uint8Array): ArtifactDescription {
+    const preview = textPreview(bytes, mimeType);
+    return {
+      id,
+      name,
+      mimeType,
+      uri: `host://delegations/${this.delegationId}/artifacts/${encodeURIComponent(name)}`,
+      size,
+      sha256: createHash("sha256").update(bytes).digest("hex"),
+      ...(preview === undefined ? {} : { preview }),
+    };
+  }
+
+  #uniqueName(wanted: string | undefined): string {
+    const clean = safeName(wanted) ?? `artifact-${this.#drafts.size + 1}`;
+    const taken = new Set([...this.#drafts.values()].map(({ name }) => name));
+    if (!taken.has(clean)) return clean;
+    const dot = clean.lastIndexOf(".");
+    const [stem, extension] = dot > 0 ? [clean.slice(0, dot), clean.slice(dot)] : [clean, ""];
+    for (let number = 2; ; number++) {
+      const name = `${stem}-${number}${extension}`;
+      if (!taken.has(name)) return name;
+    }
+  }
+}
+
+/** A remote's file name without folders, control characters and leading dots; `undefined` when nothing is left. */
+function safeName(name: string | undefined): string | undefined {
+  const base = (name ?? "").split(/[\\/]/).at(-1) ?? "";
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to go
+  const clean = base.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "").replace(/^\.+/, "").trim();
+  return clean === "" ? undefined : clean.slice(0, 200);
+}
+
+function safeMimeType(mimeType: string | undefined): string {
+  return mimeType !== undefined && /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(mimeType) ? mimeType : "application/octet-stream";
+}
+
+function textPreview(bytes: Uint8Array, mimeType: string): string | undefined {
+  if (!/^text\/|json|xml|yaml|javascript/.test(mimeType) || bytes.byteLength === 0) return undefined;
+  // `stream` leaves out a character that is cut in two at the end.
+  return new TextDecoder().decode(bytes.subarray(0, PREVIEW_BYTES), { stream: true });
+}

@@ -1,0 +1,366 @@
+import type { ArtifactDescription, ArtifactError, CorrelationLevel, DelegationError, DelegationErrorCode, RemoteProtocol, SubagentChange, SubagentEvent } from "./events.js";
+import type { RemoteCancelAnswer, RemoteSignal } from "./remote.js";
+import { buildResult, type DelegationResult, type ResultStatus } from "./result.js";
+
+/** Why a delegation is being stopped before its remote ended. */
+export type StopCause = "cancel" | "deadline" | "input_required";
+
+/** Everything known of one delegation. A value: each step makes a new one. */
+export interface DelegationState {
+  readonly identity: {
+    readonly runId: string;
+    readonly delegationId: string;
+    readonly agentKey: string;
+    readonly agentName: string;
+    readonly protocol: RemoteProtocol;
+    readonly parentToolCallId?: string;
+    readonly remoteTaskId?: string;
+    readonly remoteContextId?: string;
+  };
+  readonly objective: string;
+  readonly correlation: CorrelationLevel;
+  readonly cardFingerprint?: string;
+  readonly maxResultBytes: number;
+  readonly phase: "new" | "working" | "stopping" | "over";
+  readonly started: boolean;
+  readonly status?: string;
+  readonly stop?: { readonly cause: StopCause; readonly reason: string };
+  readonly openText?: string;
+  readonly openReasoning?: string;
+  readonly openTools: readonly string[];
+  /** Complete messages, then the one that grows. */
+  readonly texts: readonly string[];
+  readonly growing: string;
+  readonly artifacts: readonly { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }[];
+  /** Bytes that a person was shown. */
+  readonly seen: number;
+  /** What the parent's model gets; set once. */
+  readonly answer?: DelegationResult;
+}
+
+/** What a delegation has to react to. */
+export type DelegationInput =
+  | RemoteSignal
+  /** Show the delegation now, whether the remote has accepted or not. */
+  | { readonly type: "show" }
+  | { readonly type: "correlated"; readonly toolCallId: string; readonly correlation: CorrelationLevel }
+  | { readonly type: "artifact_collected"; readonly artifact: ArtifactDescription; readonly error?: ArtifactError }
+  | { readonly type: "stop"; readonly cause: StopCause; readonly reason: string }
+  /** The remote's answer to the cancel request, or `undefined` when none came in time. */
+  | { readonly type: "cancel_answered"; readonly answer: RemoteCancelAnswer | undefined }
+  /** The watch over an unconfirmed cancel ended. */
+  | { readonly type: "watch_ended"; readonly remoteStatus?: string }
+  /** The run ends now: whatever is open gets its terminal event. */
+  | { readonly type: "close"; readonly reason: string };
+
+/** What has to be done outside because of a step. */
+export type DelegationEffect = "cancel_remote" | "watch_cancel" | "answer" | "end";
+
+/** The outcome of one step. */
+export interface DelegationStep {
+  readonly state: DelegationState;
+  readonly events: readonly SubagentEvent[];
+  readonly effects: readonly DelegationEffect[];
+}
+
+/** Characters of a remote's own words that go into an event or an error. */
+const MAX_WORDS = 2_000;
+
+/** A delegation that has not begun. */
+export function newDelegation(
+  identity: DelegationState["identity"],
+  details: Pick<DelegationState, "objective" | "correlation" | "maxResultBytes"> & { readonly cardFingerprint?: string },
+): DelegationState {
+  return { ...details, identity, phase: "new", started: false, openTools: [], texts: [], growing: "", artifacts: [], seen: 0 };
+}
+
+/**
+ * The one state machine of a delegation, whatever its remote speaks. Pure: the live path, recovery and replay use the same.
+ * The first terminal event wins, nothing follows it, and `subagent.started` always precedes it. When causes race, a stop that
+ * was asked for is told rather than what the remote did in the meantime.
+ */
+export function reduce(state: DelegationState, input: DelegationInput): DelegationStep {
+  if (state.phase === "over") return { state, events: [], effects: [] };
+  return new Step(state).apply(input);
+}
+
+/** Builds one step; lives no longer than that. */
+class Step {
+  readonly #events: SubagentEvent[] = [];
+  readonly #effects: DelegationEffect[] = [];
+
+  constructor(private state: DelegationState) {}
+
+  apply(input: DelegationInput): DelegationStep {
+    this.#take(input);
+    return { state: this.state, events: this.#events, effects: this.#effects };
+  }
+
+  #take(input: DelegationInput): void {
+    switch (input.type) {
+      case "show":
+        return this.#start();
+      case "accepted":
+        return this.#accept(input.taskId, input.contextId);
+      case "correlated":
+        return this.#correlate(input.toolCallId, input.correlation);
+      case "status":
+        return this.#status(input.status, input.message);
+      case "text":
+        return this.#text(input.messageId, input.delta);
+      case "reasoning":
+        return this.#reasoning(input.messageId, input.delta);
+      case "tool.start":
+      case "tool.args":
+      case "tool.end":
+      case "tool.result":
+        return this.#tool(input);
+      case "artifact":
+        return; // The collector turns chunks into `artifact_collected`.
+      case "artifact_collected":
+        return this.#artifact(input.artifact, input.error);
+      case "auth_required":
+        return this.#status("auth-required", input.prompt ?? "The remote agent waits for an authorisation.");
+      case "input_required":
+        this.#status("input-required", input.prompt);
+        return this.#stop("input_required", input.prompt ?? "The remote agent asks for input that this host cannot give.");
+      case "stop":
+        return this.#stop(input.cause, input.reason);
+      case "completed":
+        return this.#remoteEnd("completed", undefined, input.message);
+      case "failed": {
+        const error = this.#error(input.code ?? "remote_failed", input.message ?? "The remote agent failed.", input.retryable ?? false, input.remoteStatus ?? "failed");
+        return this.#remoteEnd("failed", error);
+      }
+      case "rejected":
+        return this.#remoteEnd("failed", this.#error("remote_rejected", input.message ?? "The remote agent rejected the task.", false, "rejected"));
+      case "cancelled":
+        return this.#remoteEnd("cancelled", this.#error("remote_cancelled", input.message ?? "The remote agent cancelled the task.", true, "cancelled"));
+      case "disconnected":
+        if (this.state.phase === "stopping") return;
+        this.#effects.push("cancel_remote");
+        return this.#remoteEnd("failed", this.#error("stream_interrupted", input.message, true, this.state.status));
+      case "cancel_answered":
+        return this.#cancelAnswered(input.answer);
+      case "watch_ended":
+        return this.#endStopped(input.remoteStatus !== undefined, input.remoteStatus);
+      case "close":
+        this.#stop("cancel", input.reason);
+        return this.#endStopped(false, undefined);
+    }
+  }
+
+  #start(): void {
+    if (this.state.started) return;
+    const { objective, correlation, cardFingerprint } = this.state;
+    this.#set({ started: true, phase: this.state.phase === "new" ? "working" : this.state.phase });
+    this.#emit({ type: "subagent.started", objective: objective.slice(0, MAX_WORDS), correlation, ...(cardFingerprint === undefined ? {} : { cardFingerprint }) });
+  }
+
+  #accept(taskId: string | undefined, contextId: string | undefined): void {
+    const identity = {
+      ...this.state.identity,
+      ...(taskId === undefined ? {} : { remoteTaskId: taskId }),
+      ...(contextId === undefined ? {} : { remoteContextId: contextId }),
+    };
+    const shownBefore = this.state.started && this.state.identity.remoteTaskId === undefined && taskId !== undefined;
+    this.#set({ identity });
+    this.#start();
+    if (shownBefore) this.#emit({ type: "subagent.status", status: "accepted" });
+  }
+
+  #correlate(parentToolCallId: string, correlation: CorrelationLevel): void {
+    if (this.state.identity.parentToolCallId !== undefined) return;
+    this.#set({ identity: { ...this.state.identity, parentToolCallId }, correlation });
+    if (this.state.started) this.#emit({ type: "subagent.correlated", correlation });
+  }
+
+  #status(status: string, message: string | undefined): void {
+    this.#start();
+    const words = message?.slice(0, MAX_WORDS);
+    if (status === this.state.status && (words === undefined || words === "")) return;
+    this.#set({ status });
+    this.#see(words ?? "");
+    this.#emit({ type: "subagent.status", status: status.slice(0, 64), ...(words === undefined ? {} : { message: words }) });
+  }
+
+  #text(messageId: string, delta: string): void {
+    this.#start();
+    if (delta === "") return;
+    if (this.state.openText !== messageId) {
+      this.#closeText();
+      this.#set({ openText: messageId });
+      this.#emit({ type: "subagent.text.start", messageId });
+    }
+    this.#set({ growing: this.state.growing + delta });
+    this.#see(delta);
+    this.#emit({ type: "subagent.text.delta", messageId, delta });
+  }
+
+  #reasoning(messageId: string, delta: string): void {
+    this.#start();
+    if (delta === "") return;
+    if (this.state.openReasoning !== messageId) {
+      this.#closeReasoning();
+      this.#set({ openReasoning: messageId });
+      this.#emit({ type: "subagent.reasoning.start", messageId });
+    }
+    this.#see(delta);
+    this.#emit({ type: "subagent.reasoning.delta", messageId, delta });
+  }
+
+  #tool(signal: Extract<RemoteSignal, { type: `tool.${string}` }>): void {
+    this.#start();
+    const { toolCallId } = signal;
+    const open = this.state.openTools.includes(toolCallId);
+    switch (signal.type) {
+      case "tool.start":
+        if (open) return;
+        this.#set({ openTools: [...this.state.openTools, toolCallId] });
+        return this.#emit({ type: "subagent.tool.start", toolCallId, name: signal.name.slice(0, 200) });
+      case "tool.args":
+        if (!open) return;
+        this.#see(signal.delta);
+        return this.#emit({ type: "subagent.tool.args", toolCallId, delta: signal.delta });
+      case "tool.end":
+        if (!open) return;
+        this.#set({ openTools: this.state.openTools.filter((id) => id !== toolCallId) });
+        return this.#emit({ type: "subagent.tool.end", toolCallId });
+      case "tool.result":
+        this.#see(signal.content);
+        return this.#emit({ type: "subagent.tool.result", toolCallId, content: signal.content, isError: signal.isError });
+    }
+  }
+
+  #artifact(artifact: ArtifactDescription, error: ArtifactError | undefined): void {
+    this.#start();
+    const collected = { artifact, ...(error === undefined ? {} : { error }) };
+    const others = this.state.artifacts.filter((known) => known.artifact.id !== artifact.id);
+    this.#set({ artifacts: [...others, collected], seen: this.state.seen + artifact.size });
+    this.#emit({ type: "subagent.artifact", ...collected });
+  }
+
+  #stop(cause: StopCause, reason: string): void {
+    if (this.state.stop?.cause === cause || this.state.stop?.cause === "cancel") return;
+    const first = this.state.stop === undefined;
+    this.#set({ stop: { cause, reason: reason.slice(0, MAX_WORDS) }, phase: "stopping" });
+    if (first) this.#effects.push("cancel_remote");
+  }
+
+  #cancelAnswered(answer: RemoteCancelAnswer | undefined): void {
+    if (this.state.stop === undefined) return;
+    if (answer?.outcome === "cancelled") return this.#endStopped(true, "cancelled");
+    if (answer?.outcome === "already_over") return this.#endStopped(true, answer.remoteStatus);
+    this.#status("cancel_pending", "The remote agent has not confirmed that it stopped.");
+    this.#answer(this.#stoppedStatus(), this.#stoppedError(this.state.status));
+    this.#effects.push("watch_cancel");
+  }
+
+  /** The remote is at its end by itself. */
+  #remoteEnd(status: Exclude<ResultStatus, "working">, error: DelegationError | undefined, message?: string): void {
+    if (this.state.stop !== undefined) return this.#endStopped(true, status);
+    this.#start();
+    this.#closing(message?.trim() ?? "");
+    this.#closeAll();
+    const result = this.#answer(status, error);
+    const sizes = this.#sizes();
+    if (status === "completed") this.#emit({ type: "subagent.finished", result, sizes });
+    else if (status === "cancelled") this.#emit({ type: "subagent.cancelled", reason: error?.message ?? "remote", confirmed: true, result, sizes });
+    else if (error !== undefined) this.#emit({ type: "subagent.failed", error, result, sizes });
+    this.#end();
+  }
+
+  /** The remote's closing words: the summary when it said nothing else, a last status otherwise. */
+  #closing(words: string): void {
+    const { texts, growing } = this.state;
+    if (words === "") return;
+    if (texts.length > 0 || growing !== "") {
+      if (growing.trim() !== words && texts.at(-1)?.trim() !== words) this.#status("completed", words);
+      return;
+    }
+    this.#set({ texts: [words] });
+    this.#see(words);
+  }
+
+  /** The delegation is at its end because it was stopped; the cause is what people and model are told. */
+  #endStopped(confirmed: boolean, remoteStatus: string | undefined): void {
+    const stop = this.state.stop;
+    if (stop === undefined) return;
+    this.#start();
+    this.#closeAll();
+    const error = this.#stoppedError(remoteStatus ?? this.state.status);
+    const result = this.#answer(this.#stoppedStatus(), error);
+    const sizes = this.#sizes();
+    if (stop.cause === "cancel") this.#emit({ type: "subagent.cancelled", reason: stop.reason, confirmed, result, sizes });
+    else this.#emit({ type: "subagent.failed", error, result, sizes });
+    this.#end();
+  }
+
+  #stoppedStatus(): "cancelled" | "failed" {
+    return this.state.stop?.cause === "cancel" ? "cancelled" : "failed";
+  }
+
+  #stoppedError(remoteStatus: string | undefined): DelegationError {
+    const { cause, reason } = this.state.stop ?? { cause: "cancel", reason: "" };
+    if (cause === "deadline") return this.#error("remote_timeout", reason, true, remoteStatus);
+    if (cause === "input_required") return this.#error("input_required", reason, false, "input-required");
+    return this.#error("cancelled", `Cancelled: ${reason}.`, false, remoteStatus);
+  }
+
+  #error(code: DelegationErrorCode, message: string, retryable: boolean, remoteStatus: string | undefined): DelegationError {
+    return { code, message: message.slice(0, MAX_WORDS), retryable, ...(remoteStatus === undefined ? {} : { remoteStatus }) };
+  }
+
+  #answer(status: ResultStatus, error: DelegationError | undefined): DelegationResult {
+    const { identity, texts, growing, artifacts, maxResultBytes } = this.state;
+    const said = growing === "" ? texts : [...texts, growing];
+    const result = buildResult({ ...identity, status, texts: said, artifacts, ...(error === undefined ? {} : { error }) }, maxResultBytes);
+    if (this.state.answer === undefined) {
+      this.#set({ answer: result });
+      this.#effects.push("answer");
+    }
+    return result;
+  }
+
+  #sizes(): { seen: number; model: number } {
+    return { seen: this.state.seen, model: Buffer.byteLength(JSON.stringify(this.state.answer)) };
+  }
+
+  #closeText(): void {
+    const { openText, growing, texts, openText: messageId, ...rest } = this.state;
+    if (messageId === undefined) return;
+    this.state = { ...rest, texts: [...texts, growing], growing: "" };
+    this.#emit({ type: "subagent.text.end", messageId });
+  }
+
+  #closeReasoning(): void {
+    const { openReasoning: messageId, ...rest } = this.state;
+    if (messageId === undefined) return;
+    this.state = rest;
+    this.#emit({ type: "subagent.reasoning.end", messageId });
+  }
+
+  #closeAll(): void {
+    this.#closeReasoning();
+    for (const toolCallId of this.state.openTools) this.#emit({ type: "subagent.tool.end", toolCallId });
+    this.#set({ openTools: [] });
+    this.#closeText();
+  }
+
+  #end(): void {
+    this.#set({ phase: "over" });
+    this.#effects.push("end");
+  }
+
+  #see(text: string): void {
+    this.#set({ seen: this.state.seen + Buffer.byteLength(text) });
+  }
+
+  #set(change: Partial<DelegationState>): void {
+    this.state = { ...this.state, ...change };
+  }
+
+  #emit(change: SubagentChange): void {
+    this.#events.push({ ...change, ...this.state.identity } as SubagentEvent);
+  }
+}

@@ -1,0 +1,47 @@
+/** What the host allows in one delegation. Times in milliseconds, sizes in bytes. */
+export interface DelegationPolicy {
+  /** Upper bound of a delegation's life, and the default when the call asks for none. */
+  readonly maxTimeoutMs: number;
+  readonly maxConcurrentPerRun: number;
+  readonly maxConcurrentPerHost: number;
+  readonly maxArtifactBytes: number;
+  readonly maxArtifacts: number;
+  /** Upper bound of the JSON that the parent's model gets; never above 40 KB, where programs cut by themselves. */
+  readonly maxResultBytes: number;
+  /** How long the remote may take to confirm a cancel before it is called pending. */
+  readonly cancelTimeoutMs: number;
+  /** How long an unconfirmed cancel is watched. */
+  readonly cancelWatchMs: number;
+  /** Whether the remote's artifacts are kept at all. */
+  readonly allowRemoteArtifacts: boolean;
+  /** Whether calls may run side by side; told to programs that run tools in parallel only then. */
+  readonly parallel: boolean;
+}
+
+/** Programs cut or divert results above this by themselves. */
+const HARD_RESULT_LIMIT = 40_960;
+
+/** The policy of a host that says nothing. */
+export const DEFAULT_POLICY: DelegationPolicy = {
+  maxTimeoutMs: 1_800_000,
+  maxConcurrentPerRun: 8,
+  maxConcurrentPerHost: 64,
+  maxArtifactBytes: 10_485_760,
+  maxArtifacts: 50,
+  maxResultBytes: 8_192,
+  cancelTimeoutMs: 5_000,
+  cancelWatchMs: 60_000,
+  allowRemoteArtifacts: true,
+  parallel: true,
+};
+
+/** Fills in the defaults and clamps what has a hard bound. */
+export function resolvePolicy(policy: Partial<DelegationPolicy> = {}): DelegationPolicy {
+  const merged = { ...DEFAULT_POLICY, ...policy };
+  return { ...merged, maxResultBytes: Math.min(merged.maxResultBytes, HARD_RESULT_LIMIT) };
+}
+
+/** The time a delegation gets: what the call asks for, at most what the policy allows. */
+export function clampTimeout(policy: DelegationPolicy, askedSeconds: number | undefined): number {
+  return Math.min(askedSeconds === undefined ? policy.maxTimeoutMs : askedSeconds * 1_000, policy.maxTimeoutMs);
+}

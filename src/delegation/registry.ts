@@ -1,0 +1,115 @@
+import { type Clock, withinTime } from "../core/clock.js";
+import { errorText, TroupeError } from "../core/errors.js";
+import type { DelegationErrorCode } from "./events.js";
+import { type DelegationPolicy, resolvePolicy } from "./policy.js";
+import type { RemoteAgent, RemoteDescription } from "./remote.js";
+
+/** A remote agent with what the host allows for it. */
+export interface RemoteEntry {
+  readonly remote: RemoteAgent;
+  readonly policy: DelegationPolicy;
+}
+
+/** What the host knows of a remote at this moment. */
+export interface RemoteState {
+  readonly key: string;
+  readonly protocol: RemoteAgent["protocol"];
+  readonly status: "ready" | "unreachable" | "unknown";
+  readonly description?: RemoteDescription;
+  /** Why it is unreachable. */
+  readonly problem?: string;
+}
+
+const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+
+/** The agents that this host curates. The model can name nothing else. */
+export class RemoteRegistry {
+  readonly #entries = new Map<string, RemoteEntry>();
+  readonly #states = new Map<string, RemoteState>();
+  #changed: () => void = () => undefined;
+
+  /** @throws TroupeError `invalid_input` for a key that is used twice, or that could not be part of a tool's name. */
+  constructor(
+    remotes: readonly { readonly remote: RemoteAgent; readonly policy?: Partial<DelegationPolicy> }[],
+    private readonly clock: Clock,
+  ) {
+    for (const { remote, policy } of remotes) {
+      const { key, protocol } = remote;
+      if (!KEY.test(key)) {
+        throw new TroupeError("invalid_input", `"${key}" cannot be an agent's name: letters, digits, "-" and "_", at most 64.`);
+      }
+      if (this.#entries.has(key)) throw new TroupeError("invalid_input", `Two remote agents are named "${key}".`);
+      this.#entries.set(key, { remote, policy: resolvePolicy(policy) });
+      this.#states.set(key, { key, protocol, status: "unknown" });
+    }
+  }
+
+  get(key: string): RemoteEntry | undefined {
+    return this.#entries.get(key);
+  }
+
+  keys(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  state(key: string): RemoteState | undefined {
+    return this.#states.get(key);
+  }
+
+  states(): RemoteState[] {
+    return [...this.#states.values()];
+  }
+
+  /** Called when what is known of a remote changes, so that tools can be listed anew. */
+  onChange(listener: () => void): void {
+    this.#changed = listener;
+  }
+
+  /**
+   * Asks one remote what it is, and remembers the answer.
+   * @throws TroupeError what the remote's `describe` throws.
+   */
+  async describe(key: string, signal: AbortSignal): Promise<RemoteDescription> {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) throw new TroupeError<DelegationErrorCode>("agent_not_found", `There is no agent "${key}".`);
+    const { protocol } = entry.remote;
+    try {
+      const description = await entry.remote.describe(signal);
+      this.#remember({ key, protocol, status: "ready", description });
+      return description;
+    } catch (error) {
+      const { description } = this.#states.get(key) ?? {};
+      const known = description === undefined ? {} : { description };
+      if (!signal.aborted) this.#remember({ key, protocol, status: "unreachable", problem: errorText(error), ...known });
+      throw error;
+    }
+  }
+
+  /** Asks all remotes at once, each at most `timeoutMs`. Never rejects: who does not answer is `unreachable`. */
+  async probe(timeoutMs: number): Promise<RemoteState[]> {
+    await Promise.all(
+      this.keys().map(async (key) => {
+        const abort = new AbortController();
+        const probing = this.describe(key, abort.signal).then(
+          () => true,
+          () => true,
+        );
+        if ((await withinTime(this.clock, timeoutMs, probing)) === true) return;
+        abort.abort();
+        const { protocol } = this.#entries.get(key)?.remote ?? {};
+        if (protocol !== undefined) this.#remember({ key, protocol, status: "unreachable", problem: `No answer within ${timeoutMs} ms.` });
+      }),
+    );
+    return this.states();
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled([...this.#entries.values()].map(({ remote }) => remote.close()));
+  }
+
+  #remember(state: RemoteState): void {
+    const before = this.#states.get(state.key);
+    this.#states.set(state.key, state);
+    if (before?.description?.fingerprint !== state.description?.fingerprint) this.#changed();
+  }
+}

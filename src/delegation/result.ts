@@ -1,0 +1,131 @@
+import type { ArtifactDescription, ArtifactError, DelegationError, RemoteProtocol } from "./events.js";
+
+/** A delegation's state for the parent's model. */
+export type ResultStatus = "working" | "completed" | "failed" | "cancelled";
+
+/** What a result is made of. */
+export interface ResultParts {
+  readonly delegationId: string;
+  readonly agentKey: string;
+  readonly protocol: RemoteProtocol;
+  readonly remoteTaskId?: string;
+  readonly remoteContextId?: string;
+  readonly status: ResultStatus;
+  /** The remote's messages, oldest first; the last one is the summary. */
+  readonly texts: readonly string[];
+  readonly artifacts: readonly { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }[];
+  readonly error?: DelegationError;
+}
+
+/** The JSON that the parent's model gets: what matters most comes first, since programs cut from the end. */
+export interface DelegationResult {
+  readonly delegation_id: string;
+  readonly agent: string;
+  readonly status: ResultStatus;
+  readonly summary: string;
+  readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean; readonly remote_status?: string };
+  readonly remote_protocol: RemoteProtocol;
+  readonly remote_task_id: string | null;
+  readonly remote_context_id: string | null;
+  readonly artifacts: readonly ResultArtifact[];
+  /** What the remote said before its summary. */
+  readonly messages: readonly { readonly role: "assistant"; readonly text: string }[];
+  readonly raw_task: { readonly provider: RemoteProtocol; readonly task_id: string | null };
+  /** Texts were shortened, or references left out, to stay below the host's limit. A person saw everything. */
+  readonly truncated?: true;
+}
+
+interface ResultArtifact {
+  readonly id: string;
+  readonly name: string;
+  readonly mime_type: string;
+  readonly uri: string;
+  readonly size: number;
+  readonly error?: ArtifactError;
+}
+
+/** Characters that stay of an error message or of a name. */
+const MAX_MESSAGE = 600;
+
+/**
+ * Builds the result below `maxBytes` of JSON. Ids and the error always stay; texts are cut first, then references to artifacts.
+ */
+export function buildResult(parts: ResultParts, maxBytes: number): DelegationResult {
+  const summary = parts.texts.at(-1) ?? "";
+  const earlier = parts.texts.slice(0, -1);
+  const whole = assemble(parts, summary, earlier, parts.artifacts.length, false);
+  if (byteLength(whole) <= maxBytes) return whole;
+  let references = parts.artifacts.length;
+  while (references > 0 && byteLength(assemble(parts, "", [], references, true)) > maxBytes / 2) references--;
+  let budget = maxBytes - byteLength(assemble(parts, "", [], references, true));
+  const shortened = cut(summary, budget);
+  budget -= jsonBytes(shortened);
+  const messages: string[] = [];
+  for (const text of earlier.toReversed()) {
+    const piece = cut(text, budget - MESSAGE_OVERHEAD);
+    if (piece === "") break;
+    messages.unshift(piece);
+    budget -= jsonBytes(piece) + MESSAGE_OVERHEAD;
+  }
+  return assemble(parts, shortened, messages, references, true);
+}
+
+/** `{"role":"assistant","text":""},` */
+const MESSAGE_OVERHEAD = 32;
+
+function assemble(parts: ResultParts, summary: string, messages: readonly string[], references: number, truncated: boolean): DelegationResult {
+  const { error, protocol, remoteTaskId = null, remoteContextId = null } = parts;
+  return {
+    delegation_id: parts.delegationId,
+    agent: parts.agentKey,
+    status: parts.status,
+    summary,
+    ...(error === undefined
+      ? {}
+      : {
+          error: {
+            code: error.code,
+            message: error.message.slice(0, MAX_MESSAGE),
+            retryable: error.retryable,
+            ...(error.remoteStatus === undefined ? {} : { remote_status: error.remoteStatus.slice(0, 64) }),
+          },
+        }),
+    remote_protocol: protocol,
+    remote_task_id: remoteTaskId,
+    remote_context_id: remoteContextId,
+    artifacts: parts.artifacts.slice(0, references).map(({ artifact, error: problem }) => ({
+      id: artifact.id,
+      name: artifact.name,
+      mime_type: artifact.mimeType,
+      uri: artifact.uri,
+      size: artifact.size,
+      ...(problem === undefined ? {} : { error: problem }),
+    })),
+    messages: messages.map((text) => ({ role: "assistant", text })),
+    raw_task: { provider: protocol, task_id: remoteTaskId },
+    ...(truncated ? { truncated } : {}),
+  };
+}
+
+/** The start of `text` whose JSON fits into `budget` bytes, with a mark that says how much is missing. */
+function cut(text: string, budget: number): string {
+  if (jsonBytes(text) <= budget) return text;
+  let keep = Math.min(text.length, Math.max(0, budget));
+  for (;;) {
+    if (keep <= 0) return "";
+    // Half of a surrogate pair would not survive UTF-8.
+    if (/[\ud800-\udbff]$/.test(text.slice(0, keep))) keep--;
+    const shortened = `${text.slice(0, keep)}… [${text.length - keep} characters cut]`;
+    const excess = jsonBytes(shortened) - budget;
+    if (excess <= 0) return shortened;
+    keep -= Math.max(1, Math.ceil(excess / 6));
+  }
+}
+
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) - 2;
+}
+
+function byteLength(result: DelegationResult): number {
+  return Buffer.byteLength(JSON.stringify(result));
+}

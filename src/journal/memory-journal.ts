@@ -1,0 +1,105 @@
+import { type Clock, systemClock } from "../core/clock.js";
+import { isRunTerminal } from "../core/run-event.js";
+import type { Journal, JournalEntry, NewEntry, ReadOptions, Recordable } from "./journal.js";
+import { MemoryThread } from "./memory-thread.js";
+
+/** Options of {@link createMemoryJournal}. */
+export interface MemoryJournalOptions {
+  readonly clock?: Clock;
+  /** Items kept of one thread; whole ended runs beyond it are dropped, oldest first. Default 200,000. */
+  readonly maxItemsPerThread?: number;
+  /** Threads kept; beyond it those that rest longest are dropped. Default 10,000. */
+  readonly maxThreads?: number;
+  /** Entries that a reader takes at once. Default 512. */
+  readonly batch?: number;
+  /** A reader further behind than this many entries gets deltas merged. Default 1,024. */
+  readonly mergeBeyond?: number;
+}
+
+/** A {@link Journal} that lives as long as its process. */
+export function createMemoryJournal<Event extends Recordable>(options: MemoryJournalOptions = {}): Journal<Event> {
+  return new MemoryJournal<Event>(options);
+}
+
+class MemoryJournal<Event extends Recordable> implements Journal<Event> {
+  /** In the order of their last run's start or end, so that the first one rests longest. */
+  readonly #threads = new Map<string, MemoryThread<Event>>();
+  readonly #waiting = new Map<string, Set<() => void>>();
+  #closed = false;
+  readonly #clock: Clock;
+  readonly #limits: { items: number; threads: number; batch: number; mergeBeyond: number };
+
+  constructor(options: MemoryJournalOptions) {
+    this.#clock = options.clock ?? systemClock;
+    this.#limits = {
+      items: options.maxItemsPerThread ?? 200_000,
+      threads: options.maxThreads ?? 10_000,
+      batch: options.batch ?? 512,
+      mergeBeyond: options.mergeBeyond ?? 1_024,
+    };
+  }
+
+  append({ thread: name, runId, event }: NewEntry<Event>): Promise<JournalEntry<Event>> {
+    const thread = this.#threads.get(name) ?? new MemoryThread<Event>(name);
+    const entry = thread.append(runId, this.#clock.now(), event);
+    if (event.type === "run.started" || isRunTerminal(event)) this.#touch(thread);
+    const waiting = this.#waiting.get(name);
+    if (waiting !== undefined) for (const wake of waiting) wake();
+    return Promise.resolve(entry);
+  }
+
+  async *read(name: string, options: ReadOptions = {}): AsyncGenerator<readonly JournalEntry<Event>[]> {
+    const { follow = false, signal } = options;
+    let after = Number(options.after ?? 0);
+    while (!this.#closed && signal?.aborted !== true) {
+      const thread = this.#threads.get(name);
+      // A cursor beyond the end comes from an earlier life of this journal: start over, the reader will see it jump back.
+      if (thread !== undefined && after > thread.head) after = 0;
+      const merge = thread !== undefined && thread.head - after > this.#limits.mergeBeyond;
+      const entries = thread?.take(after, this.#limits.batch, merge) ?? [];
+      const last = entries.at(-1);
+      if (last !== undefined) {
+        after = Number(last.cursor);
+        yield entries;
+      } else if (!follow) return;
+      else await this.#appended(name, signal);
+    }
+  }
+
+  async head(name: string): Promise<string | undefined> {
+    const head = this.#threads.get(name)?.head;
+    return head === undefined ? undefined : String(head);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const waiting of this.#waiting.values()) for (const wake of waiting) wake();
+  }
+
+  #touch(thread: MemoryThread<Event>): void {
+    this.#threads.delete(thread.name);
+    this.#threads.set(thread.name, thread);
+    thread.trim(this.#limits.items);
+    if (this.#threads.size <= this.#limits.threads) return;
+    for (const [name, { active }] of this.#threads) {
+      if (active) continue;
+      this.#threads.delete(name);
+      return;
+    }
+  }
+
+  #appended(name: string, signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve) => {
+      const waiting = this.#waiting.get(name) ?? new Set();
+      this.#waiting.set(name, waiting);
+      const wake = () => {
+        waiting.delete(wake);
+        if (waiting.size === 0) this.#waiting.delete(name);
+        signal?.removeEventListener("abort", wake);
+        resolve();
+      };
+      waiting.add(wake);
+      signal?.addEventListener("abort", wake, { once: true });
+    });
+  }
+}
