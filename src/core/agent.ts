@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { ApprovalHandler, PermissionMode } from "./approval.js";
 import { type Clock, systemClock } from "./clock.js";
 import type { Driver } from "./driver.js";
-import { type CreateId, createId as defaultCreateId, createToken } from "./ids.js";
+import { type CreateId, createToken, createId as defaultCreateId } from "./ids.js";
 import type { McpServer } from "./mcp-server.js";
 import { Run } from "./run.js";
 import type { RunEvent, UserMessage } from "./run-event.js";

@@ -26,7 +26,10 @@ export class Approvals {
   ) {}
 
   /** Asks and waits. Never rejects: what nobody answers is denied. */
-  async ask(question: Omit<ApprovalRequest, "approvalId" | "expiresAt">, withdrawn: AbortSignal): Promise<ApprovalDecision> {
+  async ask(
+    question: Omit<ApprovalRequest, "approvalId" | "expiresAt">,
+    withdrawn: AbortSignal,
+  ): Promise<ApprovalDecision> {
     if (question.kind === "permission" && this.options.permissions !== "ask") {
       return this.options.permissions === "allow"
         ? { decision: "approve" }
@@ -45,10 +48,16 @@ export class Approvals {
         timer.cancel();
         withdrawn.removeEventListener("abort", onWithdrawn);
         handlerAbort.abort();
-        this.emit({ type: "approval.resolved", approvalId: approval.approvalId, decision: decision.decision, by });
+        this.emit({
+          type: "approval.resolved",
+          approvalId: approval.approvalId,
+          decision: decision.decision,
+          by,
+        });
         resolve(decision);
       };
-      const onWithdrawn = () => settle({ decision: "deny", message: "The agent withdrew the question." }, "program");
+      const onWithdrawn = () =>
+        settle({ decision: "deny", message: "The agent withdrew the question." }, "program");
       const timer = this.clock.timer(this.options.timeoutMs, () =>
         settle({ decision: "deny", message: "Nobody answered in time." }, "timeout"),
       );
@@ -70,7 +79,8 @@ export class Approvals {
   /** Denies everything that is open, and all that comes. */
   close(): void {
     this.#closed = true;
-    for (const settle of [...this.#open.values()]) settle({ decision: "deny", message: "The run is over." }, "run_end");
+    for (const settle of [...this.#open.values()])
+      settle({ decision: "deny", message: "The run is over." }, "run_end");
   }
 
   async #askHandler(approval: ApprovalRequest, signal: AbortSignal, settle: Resolve): Promise<void> {

@@ -42,7 +42,11 @@ export function sleep(clock: Clock, milliseconds: number, signal?: AbortSignal):
  * Waits for `promise` at most `milliseconds`.
  * @returns its value, or `undefined` when time ran out. A later rejection of `promise` is swallowed; an earlier one is thrown.
  */
-export function withinTime<T>(clock: Clock, milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
+export function withinTime<T>(
+  clock: Clock,
+  milliseconds: number,
+  promise: Promise<T>,
+): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const timer = clock.timer(milliseconds, () => resolve(undefined));
     promise.then(

@@ -1,6 +1,6 @@
 import type { ApprovalDecision, ApprovalRequest } from "./approval.js";
 import type { Clock } from "./clock.js";
-import type { TroupeError, RunErrorCode } from "./errors.js";
+import type { RunErrorCode, TroupeError } from "./errors.js";
 import type { McpServer } from "./mcp-server.js";
 import type { DriverEvent, Usage } from "./run-event.js";
 import type { ThreadCheckpoint } from "./thread.js";

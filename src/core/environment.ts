@@ -1,8 +1,25 @@
 /** What programs commonly need and what holds no secret of the host. */
 const COMMON = [
-  "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TMPDIR", "TZ", "XDG_*",
-  "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy",
-  "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
+  "PATH",
+  "HOME",
+  "USER",
+  "LOGNAME",
+  "SHELL",
+  "LANG",
+  "LC_*",
+  "TERM",
+  "TMPDIR",
+  "TZ",
+  "XDG_*",
+  "HTTP_PROXY",
+  "HTTPS_PROXY",
+  "NO_PROXY",
+  "http_proxy",
+  "https_proxy",
+  "no_proxy",
+  "NODE_EXTRA_CA_CERTS",
+  "SSL_CERT_FILE",
+  "SSL_CERT_DIR",
 ];
 
 /**
@@ -16,7 +33,9 @@ export function programEnvironment(
 ): Record<string, string> {
   const allowed = [...COMMON, ...patterns];
   const matches = (name: string) =>
-    allowed.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern));
+    allowed.some((pattern) =>
+      pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+    );
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(host)) {
     if (value !== undefined && matches(name)) environment[name] = value;

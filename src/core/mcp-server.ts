@@ -40,6 +40,7 @@ export function expandRunVariables(server: McpServer, variables: RunVariables): 
         value.replaceAll("${RUN_ID}", variables.RUN_ID).replaceAll("${RUN_TOKEN}", variables.RUN_TOKEN),
       ]),
     );
-  if (server.transport === "http") return server.headers ? { ...server, headers: expand(server.headers) } : server;
+  if (server.transport === "http")
+    return server.headers ? { ...server, headers: expand(server.headers) } : server;
   return server.env ? { ...server, env: expand(server.env) } : server;
 }

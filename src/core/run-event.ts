@@ -66,7 +66,12 @@ export type DriverEvent =
     }
   | { readonly type: "plan.updated"; readonly steps: readonly PlanStep[] }
   | { readonly type: "usage"; readonly usage: Usage }
-  | { readonly type: "notice"; readonly level: "info" | "warning"; readonly code: string; readonly message: string };
+  | {
+      readonly type: "notice";
+      readonly level: "info" | "warning";
+      readonly code: string;
+      readonly message: string;
+    };
 
 /** Everything that a run emits, in order: exactly one `run.started` first and one terminal event last. */
 export type RunEvent =

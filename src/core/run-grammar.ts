@@ -52,7 +52,8 @@ export class RunGrammar {
   /** Events that close what is open, inner texts first. */
   close(): RunEvent[] {
     const events: RunEvent[] = [];
-    for (const [messageId, { kind, ...rest }] of this.#texts) events.push({ type: `${kind}.end`, messageId, ...rest });
+    for (const [messageId, { kind, ...rest }] of this.#texts)
+      events.push({ type: `${kind}.end`, messageId, ...rest });
     for (const [toolCallId, state] of this.#tools) {
       if (state === "arguments") events.push({ type: "tool.end", toolCallId });
       events.push({

@@ -1,5 +1,5 @@
 import type { ApprovalDecision } from "./approval.js";
-import { Approvals, type ApprovalOptions } from "./approvals.js";
+import { type ApprovalOptions, Approvals } from "./approvals.js";
 import { type Clock, withinTime } from "./clock.js";
 import type { Driver, DriverOutcome, DriverRequest, DriverSink } from "./driver.js";
 import { programEnvironment } from "./environment.js";
@@ -84,7 +84,9 @@ export class Run {
     this.#setup = setup;
     this.id = setup.runId;
     this.#startedAt = setup.clock.now();
-    this.#approvals = new Approvals(setup.approvals, setup.clock, setup.createId, (event) => this.#emit(event));
+    this.#approvals = new Approvals(setup.approvals, setup.clock, setup.createId, (event) =>
+      this.#emit(event),
+    );
     // A microtask later, so that whoever made the run can keep it before its first event arrives.
     this.result = Promise.resolve().then(() => this.#execute());
     this.result.catch(() => undefined);
@@ -155,10 +157,17 @@ export class Run {
       );
     }
     if (this.#abort.signal.aborted) return { status: "cancelled" };
-    const mcpServers = [...setup.mcpServers, ...this.#attachments.flatMap((attachment) => attachment.mcpServers ?? [])];
+    const mcpServers = [
+      ...setup.mcpServers,
+      ...this.#attachments.flatMap((attachment) => attachment.mcpServers ?? []),
+    ];
     requireCapabilities(setup.driver, mcpServers, setup.thread?.mode);
     const description = setup.driver.describe();
-    const extra = Object.assign({}, setup.env, ...this.#attachments.map((attachment) => attachment.env ?? {}));
+    const extra = Object.assign(
+      {},
+      setup.env,
+      ...this.#attachments.map((attachment) => attachment.env ?? {}),
+    );
     const resume = await this.#resumePoint(description.name);
     const request: DriverRequest = {
       runId,
@@ -202,7 +211,10 @@ export class Run {
     const usable = checkpoint?.driver === driver && checkpoint.workspace === this.#setup.workspace;
     if (checkpoint && usable) return { checkpoint, fork: thread.mode === "fork" };
     if (thread.mode === "continue") return undefined;
-    throw new TroupeError("resume_failed", `Thread ${thread.key} has no finished run of ${driver} in this workspace to go on from.`);
+    throw new TroupeError(
+      "resume_failed",
+      `Thread ${thread.key} has no finished run of ${driver} in this workspace to go on from.`,
+    );
   }
 
   async #detach(outcome: DriverOutcome["status"]): Promise<void> {
@@ -212,8 +224,10 @@ export class Run {
 
   /** Commits what a clean end earns. @returns the error that the run ends with, if any. */
   async #conclude(outcome: DriverOutcome): Promise<TroupeError<RunErrorCode> | undefined> {
-    if (outcome.status === "cancelled") return new TroupeError("cancelled", String(this.#abort.signal.reason ?? "The agent was interrupted."));
-    if (outcome.status === "failed") return outcome.error ?? new TroupeError("internal", "The agent failed without saying why.");
+    if (outcome.status === "cancelled")
+      return new TroupeError("cancelled", String(this.#abort.signal.reason ?? "The agent was interrupted."));
+    if (outcome.status === "failed")
+      return outcome.error ?? new TroupeError("internal", "The agent failed without saying why.");
     const thread = this.#setup.thread;
     if (thread === undefined || outcome.checkpoint === undefined) return undefined;
     const checkpoint: ThreadCheckpoint = outcome.checkpoint;
@@ -244,13 +258,19 @@ export class Run {
   }
 }
 
-function requireCapabilities(driver: Driver, servers: readonly McpServer[], mode: ThreadMode | undefined): void {
+function requireCapabilities(
+  driver: Driver,
+  servers: readonly McpServer[],
+  mode: ThreadMode | undefined,
+): void {
   const { name, capabilities } = driver.describe();
   const refuse = (what: string) => {
     throw new TroupeError("capability_unsupported", `The ${name} driver cannot ${what}.`);
   };
-  if (!capabilities.mcpHttp && servers.some(({ transport }) => transport === "http")) refuse("use MCP servers over HTTP");
-  if (!capabilities.mcpStdio && servers.some(({ transport }) => transport === "stdio")) refuse("use MCP servers over stdio");
+  if (!capabilities.mcpHttp && servers.some(({ transport }) => transport === "http"))
+    refuse("use MCP servers over HTTP");
+  if (!capabilities.mcpStdio && servers.some(({ transport }) => transport === "stdio"))
+    refuse("use MCP servers over stdio");
   if (!capabilities.resume && mode === "resume") refuse("resume a thread");
   if (!capabilities.fork && mode === "fork") refuse("fork a thread");
   const names = servers.map((server) => server.name);

@@ -74,7 +74,10 @@ export class Transcript {
   }
 
   #texts(): string[] {
-    return this.#items.filter(({ type }) => type === "text").map(({ pieces }) => pieces.join("")).filter((text) => text.trim() !== "");
+    return this.#items
+      .filter(({ type }) => type === "text")
+      .map(({ pieces }) => pieces.join(""))
+      .filter((text) => text.trim() !== "");
   }
 
   #add(type: "text" | "reasoning" | "tool", id: string, name: string): void {

@@ -4,7 +4,13 @@ import type { ArtifactCollector } from "./artifacts.js";
 import { type DelegationEffect, type DelegationInput, type DelegationState, reduce } from "./delegation.js";
 import type { DelegationErrorCode, SubagentEvent } from "./events.js";
 import type { DelegationPolicy } from "./policy.js";
-import type { RemoteAgent, RemoteCancelAnswer, RemoteSignal, RemoteTask, RemoteTaskReference } from "./remote.js";
+import type {
+  RemoteAgent,
+  RemoteCancelAnswer,
+  RemoteSignal,
+  RemoteTask,
+  RemoteTaskReference,
+} from "./remote.js";
 import type { DelegationResult } from "./result.js";
 
 /** What an active delegation works with. */
@@ -74,7 +80,11 @@ export class ActiveDelegation {
     this.#timers.push(
       clock.timer(SHOW_AFTER_MS, () => this.apply({ type: "show" })),
       clock.timer(timeoutMs, () =>
-        this.apply({ type: "stop", cause: "deadline", reason: `The remote agent did not finish within ${Math.round(timeoutMs / 1_000)} s.` }),
+        this.apply({
+          type: "stop",
+          cause: "deadline",
+          reason: `The remote agent did not finish within ${Math.round(timeoutMs / 1_000)} s.`,
+        }),
       ),
     );
     void this.#follow(this.setup.remote.start(task, this.#stream.signal));
@@ -105,12 +115,16 @@ export class ActiveDelegation {
           if (collected !== undefined) this.apply({ type: "artifact_collected", ...collected });
           continue;
         }
-        if (signal.type === "completed" || signal.type === "failed" || signal.type === "disconnected") await this.#collectRest();
+        if (signal.type === "completed" || signal.type === "failed" || signal.type === "disconnected")
+          await this.#collectRest();
         this.apply(signal);
       }
       if (this.#state.phase === "working" || this.#state.phase === "new") {
         await this.#collectRest();
-        this.apply({ type: "disconnected", message: "The remote agent's stream ended without a final state." });
+        this.apply({
+          type: "disconnected",
+          message: "The remote agent's stream ended without a final state.",
+        });
       }
     } catch (error) {
       this.apply(failure(error));
@@ -118,7 +132,8 @@ export class ActiveDelegation {
   }
 
   async #collectRest(): Promise<void> {
-    for (const collected of await this.setup.collector.finish()) this.apply({ type: "artifact_collected", ...collected });
+    for (const collected of await this.setup.collector.finish())
+      this.apply({ type: "artifact_collected", ...collected });
   }
 
   #carryOut(effect: DelegationEffect): void {
@@ -137,18 +152,21 @@ export class ActiveDelegation {
       case "end":
         for (const timer of this.#timers) timer.cancel();
         if (!this.#watchOn) this.#watch.abort();
-        void this.#recorded.catch(() => undefined).then(() => {
-          this.#stream.abort();
-          this.#over();
-          this.setup.released();
-        });
+        void this.#recorded
+          .catch(() => undefined)
+          .then(() => {
+            this.#stream.abort();
+            this.#over();
+            this.setup.released();
+          });
     }
   }
 
   /** One bounded attempt. The stream stays open meanwhile, because it may bring the task's id, or its end, first. */
   async #cancelRemote(): Promise<void> {
     const { clock } = this.setup;
-    if (this.#reference() === undefined && this.#state.phase !== "over") await withinTime(clock, ID_WAIT_MS, this.#whenAccepted);
+    if (this.#reference() === undefined && this.#state.phase !== "over")
+      await withinTime(clock, ID_WAIT_MS, this.#whenAccepted);
     const reference = this.#reference();
     if (reference === undefined) {
       this.#stream.abort();
@@ -162,7 +180,9 @@ export class ActiveDelegation {
     const abort = new AbortController();
     const { delegationId } = this.#state.identity;
     const reason = this.#state.stop?.reason ?? "the host stopped waiting";
-    const asking = this.setup.remote.cancel(reference, { delegationId, reason }, abort.signal).catch(() => undefined);
+    const asking = this.setup.remote
+      .cancel(reference, { delegationId, reason }, abort.signal)
+      .catch(() => undefined);
     const answer = await withinTime(this.setup.clock, this.setup.policy.cancelTimeoutMs, asking);
     abort.abort();
     return answer;
@@ -178,7 +198,11 @@ export class ActiveDelegation {
       await sleep(clock, Math.min(pause, until - clock.now()), this.#watch.signal);
       if (this.#watch.signal.aborted) return;
       pause = Math.min(pause * 2, WATCH_LONGEST_MS);
-      const seen = await withinTime(clock, policy.cancelTimeoutMs, remote.look(reference, this.#watch.signal));
+      const seen = await withinTime(
+        clock,
+        policy.cancelTimeoutMs,
+        remote.look(reference, this.#watch.signal),
+      );
       if (seen?.over) return this.apply({ type: "watch_ended", remoteStatus: seen.remoteStatus });
       if (this.#state.phase === "over") await this.#askToCancel(reference);
     }
@@ -193,6 +217,13 @@ export class ActiveDelegation {
 }
 
 function failure(error: unknown): RemoteSignal {
-  if (!(error instanceof TroupeError)) return { type: "failed", code: "internal", message: errorText(error), remoteStatus: "unknown" };
-  return { type: "failed", code: error.code as DelegationErrorCode, message: error.message, retryable: error.retryable, remoteStatus: "unknown" };
+  if (!(error instanceof TroupeError))
+    return { type: "failed", code: "internal", message: errorText(error), remoteStatus: "unknown" };
+  return {
+    type: "failed",
+    code: error.code as DelegationErrorCode,
+    message: error.message,
+    retryable: error.retryable,
+    remoteStatus: "unknown",
+  };
 }

@@ -38,13 +38,18 @@ export function createMemoryArtifactStore(maxBytes = 268_435_456): ArtifactStore
     },
     async get(delegationId, wanted) {
       const artifacts = delegations.get(delegationId);
-      return artifacts?.get(wanted) ?? [...(artifacts?.values() ?? [])].find(({ description }) => description.name === wanted);
+      return (
+        artifacts?.get(wanted) ??
+        [...(artifacts?.values() ?? [])].find(({ description }) => description.name === wanted)
+      );
     },
   };
 }
 
 /** What became of a chunk: a stored artifact, a refusal, or nothing to tell yet. */
-export type Collected = { readonly artifact: ArtifactDescription; readonly error?: ArtifactError } | undefined;
+export type Collected =
+  | { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }
+  | undefined;
 
 interface Draft {
   readonly name: string;
@@ -64,7 +69,10 @@ export class ArtifactCollector {
 
   constructor(
     private readonly delegationId: string,
-    private readonly policy: Pick<DelegationPolicy, "maxArtifactBytes" | "maxArtifacts" | "allowRemoteArtifacts">,
+    private readonly policy: Pick<
+      DelegationPolicy,
+      "maxArtifactBytes" | "maxArtifacts" | "allowRemoteArtifacts"
+    >,
     private readonly store: ArtifactStore,
   ) {}
 
@@ -101,19 +109,29 @@ export class ArtifactCollector {
     const existing = this.#drafts.get(chunk.id);
     if (existing !== undefined) return existing;
     const mimeType = safeMimeType(chunk.mimeType);
-    const draft: Draft = { name: this.#uniqueName(chunk.name), mimeType, chunks: [], size: 0, published: false };
+    const draft: Draft = {
+      name: this.#uniqueName(chunk.name),
+      mimeType,
+      chunks: [],
+      size: 0,
+      published: false,
+    };
     this.#drafts.set(chunk.id, draft);
     return draft;
   }
 
   #refusal(draft: Draft): ArtifactError | undefined {
     const { allowRemoteArtifacts, maxArtifacts, maxArtifactBytes } = this.policy;
-    if (!allowRemoteArtifacts) return { code: "policy_denied", message: "The host keeps no artifacts of this agent." };
+    if (!allowRemoteArtifacts)
+      return { code: "policy_denied", message: "The host keeps no artifacts of this agent." };
     if (this.#drafts.size > maxArtifacts) {
       return { code: "policy_denied", message: `More than ${maxArtifacts} artifacts.` };
     }
     if (draft.size <= maxArtifactBytes) return undefined;
-    return { code: "artifact_too_large", message: `Larger than the ${maxArtifactBytes} bytes that the host keeps.` };
+    return {
+      code: "artifact_too_large",
+      message: `Larger than the ${maxArtifactBytes} bytes that the host keeps.`,
+    };
   }
 
   async #publish(id: string, draft: Draft): Promise<NonNullable<Collected>> {
@@ -154,13 +172,17 @@ export class ArtifactCollector {
 /** A remote's file name without folders, control characters and leading dots; `undefined` when nothing is left. */
 function safeName(name: string | undefined): string | undefined {
   const base = (name ?? "").split(/[\\/]/).at(-1) ?? "";
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to go
-  const clean = base.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "").replace(/^\.+/, "").trim();
+  const clean = base
+    .replace(/[\p{Cc}\p{Bidi_Control}]/gu, "")
+    .replace(/^\.+/, "")
+    .trim();
   return clean === "" ? undefined : clean.slice(0, 200);
 }
 
 function safeMimeType(mimeType: string | undefined): string {
-  return mimeType !== undefined && /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(mimeType) ? mimeType : "application/octet-stream";
+  return mimeType !== undefined && /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(mimeType)
+    ? mimeType
+    : "application/octet-stream";
 }
 
 function textPreview(bytes: Uint8Array, mimeType: string): string | undefined {

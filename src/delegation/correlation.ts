@@ -111,7 +111,9 @@ export class Correlator {
         waiting.settle({ toolCallId: callId, level: "strong" });
         continue;
       }
-      const rivals = [...this.#waiting].filter(({ call, key }) => call.callId === undefined && key === waiting.key);
+      const rivals = [...this.#waiting].filter(
+        ({ call, key }) => call.callId === undefined && key === waiting.key,
+      );
       const candidates = [...this.#open].filter(([, call]) => !call.claimed && call.key === waiting.key);
       const [only] = candidates;
       if (rivals.length !== 1 || candidates.length !== 1 || only === undefined) continue;

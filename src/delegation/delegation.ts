@@ -1,4 +1,13 @@
-import type { ArtifactDescription, ArtifactError, CorrelationLevel, DelegationError, DelegationErrorCode, RemoteProtocol, SubagentChange, SubagentEvent } from "./events.js";
+import type {
+  ArtifactDescription,
+  ArtifactError,
+  CorrelationLevel,
+  DelegationError,
+  DelegationErrorCode,
+  RemoteProtocol,
+  SubagentChange,
+  SubagentEvent,
+} from "./events.js";
 import type { RemoteCancelAnswer, RemoteSignal } from "./remote.js";
 import { buildResult, type DelegationResult, type ResultStatus } from "./result.js";
 
@@ -44,7 +53,11 @@ export type DelegationInput =
   /** Show the delegation now, whether the remote has accepted or not. */
   | { readonly type: "show" }
   | { readonly type: "correlated"; readonly toolCallId: string; readonly correlation: CorrelationLevel }
-  | { readonly type: "artifact_collected"; readonly artifact: ArtifactDescription; readonly error?: ArtifactError }
+  | {
+      readonly type: "artifact_collected";
+      readonly artifact: ArtifactDescription;
+      readonly error?: ArtifactError;
+    }
   | { readonly type: "stop"; readonly cause: StopCause; readonly reason: string }
   /** The remote's answer to the cancel request, or `undefined` when none came in time. */
   | { readonly type: "cancel_answered"; readonly answer: RemoteCancelAnswer | undefined }
@@ -69,9 +82,21 @@ const MAX_WORDS = 2_000;
 /** A delegation that has not begun. */
 export function newDelegation(
   identity: DelegationState["identity"],
-  details: Pick<DelegationState, "objective" | "correlation" | "maxResultBytes"> & { readonly cardFingerprint?: string },
+  details: Pick<DelegationState, "objective" | "correlation" | "maxResultBytes"> & {
+    readonly cardFingerprint?: string;
+  },
 ): DelegationState {
-  return { ...details, identity, phase: "new", started: false, openTools: [], texts: [], growing: "", artifacts: [], seen: 0 };
+  return {
+    ...details,
+    identity,
+    phase: "new",
+    started: false,
+    openTools: [],
+    texts: [],
+    growing: "",
+    artifacts: [],
+    seen: 0,
+  };
 }
 
 /**
@@ -123,23 +148,50 @@ class Step {
         return this.#status("auth-required", input.prompt ?? "The remote agent waits for an authorisation.");
       case "input_required":
         this.#status("input-required", input.prompt);
-        return this.#stop("input_required", input.prompt ?? "The remote agent asks for input that this host cannot give.");
+        return this.#stop(
+          "input_required",
+          input.prompt ?? "The remote agent asks for input that this host cannot give.",
+        );
       case "stop":
         return this.#stop(input.cause, input.reason);
       case "completed":
         return this.#remoteEnd("completed", undefined, input.message);
       case "failed": {
-        const error = this.#error(input.code ?? "remote_failed", input.message ?? "The remote agent failed.", input.retryable ?? false, input.remoteStatus ?? "failed");
+        const error = this.#error(
+          input.code ?? "remote_failed",
+          input.message ?? "The remote agent failed.",
+          input.retryable ?? false,
+          input.remoteStatus ?? "failed",
+        );
         return this.#remoteEnd("failed", error);
       }
       case "rejected":
-        return this.#remoteEnd("failed", this.#error("remote_rejected", input.message ?? "The remote agent rejected the task.", false, "rejected"));
+        return this.#remoteEnd(
+          "failed",
+          this.#error(
+            "remote_rejected",
+            input.message ?? "The remote agent rejected the task.",
+            false,
+            "rejected",
+          ),
+        );
       case "cancelled":
-        return this.#remoteEnd("cancelled", this.#error("remote_cancelled", input.message ?? "The remote agent cancelled the task.", true, "cancelled"));
+        return this.#remoteEnd(
+          "cancelled",
+          this.#error(
+            "remote_cancelled",
+            input.message ?? "The remote agent cancelled the task.",
+            true,
+            "cancelled",
+          ),
+        );
       case "disconnected":
         if (this.state.phase === "stopping") return;
         this.#effects.push("cancel_remote");
-        return this.#remoteEnd("failed", this.#error("stream_interrupted", input.message, true, this.state.status));
+        return this.#remoteEnd(
+          "failed",
+          this.#error("stream_interrupted", input.message, true, this.state.status),
+        );
       case "cancel_answered":
         return this.#cancelAnswered(input.answer);
       case "watch_ended":
@@ -154,7 +206,12 @@ class Step {
     if (this.state.started) return;
     const { objective, correlation, cardFingerprint } = this.state;
     this.#set({ started: true, phase: this.state.phase === "new" ? "working" : this.state.phase });
-    this.#emit({ type: "subagent.started", objective: objective.slice(0, MAX_WORDS), correlation, ...(cardFingerprint === undefined ? {} : { cardFingerprint }) });
+    this.#emit({
+      type: "subagent.started",
+      objective: objective.slice(0, MAX_WORDS),
+      correlation,
+      ...(cardFingerprint === undefined ? {} : { cardFingerprint }),
+    });
   }
 
   #accept(taskId: string | undefined, contextId: string | undefined): void {
@@ -163,7 +220,8 @@ class Step {
       ...(taskId === undefined ? {} : { remoteTaskId: taskId }),
       ...(contextId === undefined ? {} : { remoteContextId: contextId }),
     };
-    const shownBefore = this.state.started && this.state.identity.remoteTaskId === undefined && taskId !== undefined;
+    const shownBefore =
+      this.state.started && this.state.identity.remoteTaskId === undefined && taskId !== undefined;
     this.#set({ identity });
     this.#start();
     if (shownBefore) this.#emit({ type: "subagent.status", status: "accepted" });
@@ -181,7 +239,11 @@ class Step {
     if (status === this.state.status && (words === undefined || words === "")) return;
     this.#set({ status });
     this.#see(words ?? "");
-    this.#emit({ type: "subagent.status", status: status.slice(0, 64), ...(words === undefined ? {} : { message: words }) });
+    this.#emit({
+      type: "subagent.status",
+      status: status.slice(0, 64),
+      ...(words === undefined ? {} : { message: words }),
+    });
   }
 
   #text(messageId: string, delta: string): void {
@@ -228,7 +290,12 @@ class Step {
         return this.#emit({ type: "subagent.tool.end", toolCallId });
       case "tool.result":
         this.#see(signal.content);
-        return this.#emit({ type: "subagent.tool.result", toolCallId, content: signal.content, isError: signal.isError });
+        return this.#emit({
+          type: "subagent.tool.result",
+          toolCallId,
+          content: signal.content,
+          isError: signal.isError,
+        });
     }
   }
 
@@ -257,7 +324,11 @@ class Step {
   }
 
   /** The remote is at its end by itself. */
-  #remoteEnd(status: Exclude<ResultStatus, "working">, error: DelegationError | undefined, message?: string): void {
+  #remoteEnd(
+    status: Exclude<ResultStatus, "working">,
+    error: DelegationError | undefined,
+    message?: string,
+  ): void {
     if (this.state.stop !== undefined) return this.#endStopped(true, status);
     this.#start();
     this.#closing(message?.trim() ?? "");
@@ -265,7 +336,14 @@ class Step {
     const result = this.#answer(status, error);
     const sizes = this.#sizes();
     if (status === "completed") this.#emit({ type: "subagent.finished", result, sizes });
-    else if (status === "cancelled") this.#emit({ type: "subagent.cancelled", reason: error?.message ?? "remote", confirmed: true, result, sizes });
+    else if (status === "cancelled")
+      this.#emit({
+        type: "subagent.cancelled",
+        reason: error?.message ?? "remote",
+        confirmed: true,
+        result,
+        sizes,
+      });
     else if (error !== undefined) this.#emit({ type: "subagent.failed", error, result, sizes });
     this.#end();
   }
@@ -291,7 +369,8 @@ class Step {
     const error = this.#stoppedError(remoteStatus ?? this.state.status);
     const result = this.#answer(this.#stoppedStatus(), error);
     const sizes = this.#sizes();
-    if (stop.cause === "cancel") this.#emit({ type: "subagent.cancelled", reason: stop.reason, confirmed, result, sizes });
+    if (stop.cause === "cancel")
+      this.#emit({ type: "subagent.cancelled", reason: stop.reason, confirmed, result, sizes });
     else this.#emit({ type: "subagent.failed", error, result, sizes });
     this.#end();
   }
@@ -307,14 +386,27 @@ class Step {
     return this.#error("cancelled", `Cancelled: ${reason}.`, false, remoteStatus);
   }
 
-  #error(code: DelegationErrorCode, message: string, retryable: boolean, remoteStatus: string | undefined): DelegationError {
-    return { code, message: message.slice(0, MAX_WORDS), retryable, ...(remoteStatus === undefined ? {} : { remoteStatus }) };
+  #error(
+    code: DelegationErrorCode,
+    message: string,
+    retryable: boolean,
+    remoteStatus: string | undefined,
+  ): DelegationError {
+    return {
+      code,
+      message: message.slice(0, MAX_WORDS),
+      retryable,
+      ...(remoteStatus === undefined ? {} : { remoteStatus }),
+    };
   }
 
   #answer(status: ResultStatus, error: DelegationError | undefined): DelegationResult {
     const { identity, texts, growing, artifacts, maxResultBytes } = this.state;
     const said = growing === "" ? texts : [...texts, growing];
-    const result = buildResult({ ...identity, status, texts: said, artifacts, ...(error === undefined ? {} : { error }) }, maxResultBytes);
+    const result = buildResult(
+      { ...identity, status, texts: said, artifacts, ...(error === undefined ? {} : { error }) },
+      maxResultBytes,
+    );
     if (this.state.answer === undefined) {
       this.#set({ answer: result });
       this.#effects.push("answer");

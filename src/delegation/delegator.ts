@@ -34,9 +34,19 @@ export interface DelegatorOptions {
   readonly keepEnded?: number;
 }
 
+/** A delegation that the host knows. */
+export interface KnownDelegation {
+  readonly run: DelegatingRun;
+  readonly state: DelegationState;
+}
+
 /** Starts delegations, and knows all of them by id. */
 export class Delegator {
-  readonly #delegations = new Map<string, ActiveDelegation>();
+  readonly #delegations = new Map<
+    string,
+    { readonly run: DelegatingRun; readonly delegation: ActiveDelegation }
+  >();
+  readonly #byRun = new Map<string, string[]>();
   readonly #ended: string[] = [];
   readonly permits = new Permits();
 
@@ -47,19 +57,21 @@ export class Delegator {
     return new RunDelegations(this, run);
   }
 
-  /** The state of a delegation, running or ended, as long as it is kept. */
-  get(delegationId: string): DelegationState | undefined {
-    return this.#delegations.get(delegationId)?.state;
+  /** A delegation, running or ended, as long as it is kept. */
+  get(delegationId: string): KnownDelegation | undefined {
+    const known = this.#delegations.get(delegationId);
+    return known === undefined ? undefined : { run: known.run, state: known.delegation.state };
   }
 
   /** All delegations of a run, oldest first. */
-  list(runId: string): DelegationState[] {
-    return [...this.#delegations.values()].map(({ state }) => state).filter(({ identity }) => identity.runId === runId);
+  list(run: DelegatingRun): DelegationState[] {
+    const ids = this.#byRun.get(runKey(run)) ?? [];
+    return ids.flatMap((id) => this.get(id)?.state ?? []);
   }
 
   /** @returns whether there is such a delegation and it was not over. */
   cancel(delegationId: string, reason: string): boolean {
-    const delegation = this.#delegations.get(delegationId);
+    const delegation = this.#delegations.get(delegationId)?.delegation;
     if (delegation === undefined || delegation.state.phase === "over") return false;
     delegation.apply({ type: "stop", cause: "cancel", reason });
     return true;
@@ -67,19 +79,28 @@ export class Delegator {
 
   /** Ends what still watches remotes whose cancel was never confirmed. */
   close(): void {
-    for (const delegation of this.#delegations.values()) delegation.abandon();
+    for (const { delegation } of this.#delegations.values()) delegation.abandon();
   }
 
   /** @internal */
-  keep(delegationId: string, delegation: ActiveDelegation): void {
-    this.#delegations.set(delegationId, delegation);
+  keep(run: DelegatingRun, delegation: ActiveDelegation): void {
+    const { delegationId } = delegation.state.identity;
+    this.#delegations.set(delegationId, { run, delegation });
+    const ids = this.#byRun.get(runKey(run));
+    if (ids === undefined) this.#byRun.set(runKey(run), [delegationId]);
+    else ids.push(delegationId);
   }
 
   /** @internal */
   ended(delegationId: string): void {
     this.#ended.push(delegationId);
     const oldest = this.#ended.length > (this.options.keepEnded ?? 10_000) ? this.#ended.shift() : undefined;
-    if (oldest !== undefined) this.#delegations.delete(oldest);
+    const known = oldest === undefined ? undefined : this.#delegations.get(oldest);
+    if (oldest === undefined || known === undefined) return;
+    this.#delegations.delete(oldest);
+    const left = (this.#byRun.get(runKey(known.run)) ?? []).filter((id) => id !== oldest);
+    if (left.length > 0) this.#byRun.set(runKey(known.run), left);
+    else this.#byRun.delete(runKey(known.run));
   }
 }
 
@@ -111,12 +132,17 @@ export class RunDelegations {
    * @throws TroupeError `agent_not_found`, `agent_busy`, `invalid_input`, `agent_unavailable`, `capability_unsupported`,
    * `policy_denied` or `cancelled`, when nothing was started.
    */
-  async delegate(request: DelegationRequest, call: IncomingCall, cancelled?: AbortSignal): Promise<DelegationResult> {
+  async delegate(
+    request: DelegationRequest,
+    call: IncomingCall,
+    cancelled?: AbortSignal,
+  ): Promise<DelegationResult> {
     const known = call.callId === undefined ? undefined : this.#byCall.get(call.callId);
     const starting = known ?? this.#start(request, call);
     if (call.callId !== undefined) this.#byCall.set(call.callId, starting);
     const delegation = await starting;
-    const onCancel = () => delegation.apply({ type: "stop", cause: "cancel", reason: "the parent agent took the call back" });
+    const onCancel = () =>
+      delegation.apply({ type: "stop", cause: "cancel", reason: "the parent agent took the call back" });
     if (cancelled?.aborted) onCancel();
     else cancelled?.addEventListener("abort", onCancel, { once: true });
     return delegation.answer.finally(() => cancelled?.removeEventListener("abort", onCancel));
@@ -145,11 +171,15 @@ export class RunDelegations {
 
   async #start(request: DelegationRequest, call: IncomingCall): Promise<ActiveDelegation> {
     const { registry, clock, createId, artifacts, record } = this.delegator.options;
-    if (this.#closing.signal.aborted) throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
+    if (this.#closing.signal.aborted)
+      throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
     const entry = registry.get(request.agent);
     if (entry === undefined) {
       const listed = registry.keys().join(", ") || "none";
-      throw new TroupeError<DelegationErrorCode>("agent_not_found", `There is no agent "${request.agent}". Agents: ${listed}.`);
+      throw new TroupeError<DelegationErrorCode>(
+        "agent_not_found",
+        `There is no agent "${request.agent}". Agents: ${listed}.`,
+      );
     }
     const release = this.#acquire(entry, request.agent);
     try {
@@ -159,7 +189,8 @@ export class RunDelegations {
       const correlation = await this.#correlator.correlate(call, ({ toolCallId, level }) => {
         if (toolCallId !== undefined) late?.apply({ type: "correlated", toolCallId, correlation: level });
       });
-      if (this.#closing.signal.aborted) throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
+      if (this.#closing.signal.aborted)
+        throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
       const delegationId = createId("del");
       const delegation = new ActiveDelegation(
         {
@@ -194,7 +225,7 @@ export class RunDelegations {
         ),
       );
       late = delegation;
-      this.delegator.keep(delegationId, delegation);
+      this.delegator.keep(this.run, delegation);
       if (call.callId !== undefined) this.#started.set(call.callId, delegation);
       this.#active.add(delegation);
       delegation.start({
@@ -215,8 +246,12 @@ export class RunDelegations {
   #acquire({ policy }: RemoteEntry, agent: string): () => void {
     const { permits } = this.delegator;
     const busy = (where: string) =>
-      new TroupeError<DelegationErrorCode>("agent_busy", `Too many delegations at once ${where}. Wait for one to end, then call "${agent}" again.`, { retryable: true });
-    const ofRun = permits.acquire(`run:${this.run.runId}`, policy.maxConcurrentPerRun);
+      new TroupeError<DelegationErrorCode>(
+        "agent_busy",
+        `Too many delegations at once ${where}. Wait for one to end, then call "${agent}" again.`,
+        { retryable: true },
+      );
+    const ofRun = permits.acquire(runKey(this.run), policy.maxConcurrentPerRun);
     if (ofRun === undefined) throw busy("in this run");
     const ofHost = permits.acquire("host", policy.maxConcurrentPerHost);
     if (ofHost === undefined) {
@@ -235,24 +270,41 @@ export class RunDelegations {
     return this.delegator.options.registry.describe(agent, this.#closing.signal);
   }
 
+  #isOwn(delegationId: string): boolean {
+    const run = this.delegator.get(delegationId)?.run;
+    return run !== undefined && runKey(run) === runKey(this.run);
+  }
+
   /** The artifacts of earlier delegations of this run that go along. */
   async #inputs({ input }: DelegationRequest): Promise<RemoteInputArtifact[]> {
     const { artifacts } = this.delegator.options;
     const references = input?.artifacts ?? [];
     return Promise.all(
       references.map(async ({ name, uri, mime_type: mimeType }) => {
-        const [, delegationId = "", artifact = ""] = /^host:\/\/delegations\/([^/]+)\/artifacts\/([^/]+)$/.exec(uri) ?? [];
-        const own = this.delegator.get(delegationId)?.identity.runId === this.run.runId;
+        const [, delegationId = "", artifact = ""] =
+          /^host:\/\/delegations\/([^/]+)\/artifacts\/([^/]+)$/.exec(uri) ?? [];
+        const own = this.#isOwn(delegationId);
         const stored = own ? await artifacts.get(delegationId, decodeName(artifact)) : undefined;
-        if (stored === undefined) throw new TroupeError<DelegationErrorCode>("invalid_input", `input.artifacts: there is no ${uri} in this run.`);
+        if (stored === undefined)
+          throw new TroupeError<DelegationErrorCode>(
+            "invalid_input",
+            `input.artifacts: there is no ${uri} in this run.`,
+          );
         return { name, mimeType: mimeType ?? stored.description.mimeType, bytes: stored.bytes };
       }),
     );
   }
 }
 
+function runKey({ thread, runId }: DelegatingRun): string {
+  return `${thread}\u0000${runId}`;
+}
+
 function artifactPolicy({ policy }: RemoteEntry, { constraints }: DelegationRequest): RemoteEntry["policy"] {
-  return { ...policy, maxArtifacts: Math.min(policy.maxArtifacts, constraints?.max_artifacts ?? policy.maxArtifacts) };
+  return {
+    ...policy,
+    maxArtifacts: Math.min(policy.maxArtifacts, constraints?.max_artifacts ?? policy.maxArtifacts),
+  };
 }
 
 function decodeName(name: string): string {

@@ -75,7 +75,12 @@ export interface BoundarySizes {
 
 /** What happened, without whose it is. */
 export type SubagentChange =
-  | { readonly type: "subagent.started"; readonly objective: string; readonly correlation: CorrelationLevel; readonly cardFingerprint?: string }
+  | {
+      readonly type: "subagent.started";
+      readonly objective: string;
+      readonly correlation: CorrelationLevel;
+      readonly cardFingerprint?: string;
+    }
   | { readonly type: "subagent.status"; readonly status: string; readonly message?: string }
   | { readonly type: "subagent.correlated"; readonly correlation: CorrelationLevel }
   | { readonly type: "subagent.text.start"; readonly messageId: string }
@@ -87,11 +92,25 @@ export type SubagentChange =
   | { readonly type: "subagent.tool.start"; readonly toolCallId: string; readonly name: string }
   | { readonly type: "subagent.tool.args"; readonly toolCallId: string; readonly delta: string }
   | { readonly type: "subagent.tool.end"; readonly toolCallId: string }
-  | { readonly type: "subagent.tool.result"; readonly toolCallId: string; readonly content: string; readonly isError: boolean }
+  | {
+      readonly type: "subagent.tool.result";
+      readonly toolCallId: string;
+      readonly content: string;
+      readonly isError: boolean;
+    }
   /** A later event with the same artifact id replaces the earlier one. With `error` the bytes were not kept. */
-  | { readonly type: "subagent.artifact"; readonly artifact: ArtifactDescription; readonly error?: ArtifactError }
+  | {
+      readonly type: "subagent.artifact";
+      readonly artifact: ArtifactDescription;
+      readonly error?: ArtifactError;
+    }
   | { readonly type: "subagent.finished"; readonly result: unknown; readonly sizes: BoundarySizes }
-  | { readonly type: "subagent.failed"; readonly error: DelegationError; readonly result: unknown; readonly sizes: BoundarySizes }
+  | {
+      readonly type: "subagent.failed";
+      readonly error: DelegationError;
+      readonly result: unknown;
+      readonly sizes: BoundarySizes;
+    }
   | {
       readonly type: "subagent.cancelled";
       readonly reason: string;
@@ -106,5 +125,9 @@ export type SubagentEvent = SubagentIdentity & SubagentChange;
 
 /** Whether `event` ends its delegation. */
 export function isSubagentTerminal(event: { readonly type: string }): boolean {
-  return event.type === "subagent.finished" || event.type === "subagent.failed" || event.type === "subagent.cancelled";
+  return (
+    event.type === "subagent.finished" ||
+    event.type === "subagent.failed" ||
+    event.type === "subagent.cancelled"
+  );
 }

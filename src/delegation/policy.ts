@@ -43,5 +43,8 @@ export function resolvePolicy(policy: Partial<DelegationPolicy> = {}): Delegatio
 
 /** The time a delegation gets: what the call asks for, at most what the policy allows. */
 export function clampTimeout(policy: DelegationPolicy, askedSeconds: number | undefined): number {
-  return Math.min(askedSeconds === undefined ? policy.maxTimeoutMs : askedSeconds * 1_000, policy.maxTimeoutMs);
+  return Math.min(
+    askedSeconds === undefined ? policy.maxTimeoutMs : askedSeconds * 1_000,
+    policy.maxTimeoutMs,
+  );
 }

@@ -36,9 +36,13 @@ export class RemoteRegistry {
     for (const { remote, policy } of remotes) {
       const { key, protocol } = remote;
       if (!KEY.test(key)) {
-        throw new TroupeError("invalid_input", `"${key}" cannot be an agent's name: letters, digits, "-" and "_", at most 64.`);
+        throw new TroupeError(
+          "invalid_input",
+          `"${key}" cannot be an agent's name: letters, digits, "-" and "_", at most 64.`,
+        );
       }
-      if (this.#entries.has(key)) throw new TroupeError("invalid_input", `Two remote agents are named "${key}".`);
+      if (this.#entries.has(key))
+        throw new TroupeError("invalid_input", `Two remote agents are named "${key}".`);
       this.#entries.set(key, { remote, policy: resolvePolicy(policy) });
       this.#states.set(key, { key, protocol, status: "unknown" });
     }
@@ -71,7 +75,8 @@ export class RemoteRegistry {
    */
   async describe(key: string, signal: AbortSignal): Promise<RemoteDescription> {
     const entry = this.#entries.get(key);
-    if (entry === undefined) throw new TroupeError<DelegationErrorCode>("agent_not_found", `There is no agent "${key}".`);
+    if (entry === undefined)
+      throw new TroupeError<DelegationErrorCode>("agent_not_found", `There is no agent "${key}".`);
     const { protocol } = entry.remote;
     try {
       const description = await entry.remote.describe(signal);
@@ -80,7 +85,8 @@ export class RemoteRegistry {
     } catch (error) {
       const { description } = this.#states.get(key) ?? {};
       const known = description === undefined ? {} : { description };
-      if (!signal.aborted) this.#remember({ key, protocol, status: "unreachable", problem: errorText(error), ...known });
+      if (!signal.aborted)
+        this.#remember({ key, protocol, status: "unreachable", problem: errorText(error), ...known });
       throw error;
     }
   }
@@ -97,7 +103,13 @@ export class RemoteRegistry {
         if ((await withinTime(this.clock, timeoutMs, probing)) === true) return;
         abort.abort();
         const { protocol } = this.#entries.get(key)?.remote ?? {};
-        if (protocol !== undefined) this.#remember({ key, protocol, status: "unreachable", problem: `No answer within ${timeoutMs} ms.` });
+        if (protocol !== undefined)
+          this.#remember({
+            key,
+            protocol,
+            status: "unreachable",
+            problem: `No answer within ${timeoutMs} ms.`,
+          });
       }),
     );
     return this.states();

@@ -64,13 +64,24 @@ export type RemoteSignal =
   | { readonly type: "tool.start"; readonly toolCallId: string; readonly name: string }
   | { readonly type: "tool.args"; readonly toolCallId: string; readonly delta: string }
   | { readonly type: "tool.end"; readonly toolCallId: string }
-  | { readonly type: "tool.result"; readonly toolCallId: string; readonly content: string; readonly isError: boolean }
+  | {
+      readonly type: "tool.result";
+      readonly toolCallId: string;
+      readonly content: string;
+      readonly isError: boolean;
+    }
   | { readonly type: "artifact"; readonly chunk: RemoteArtifactChunk }
   | { readonly type: "input_required"; readonly prompt?: string; readonly schema?: unknown }
   | { readonly type: "auth_required"; readonly prompt?: string }
   /** `message`: the remote's closing words, used as the summary when it streamed no text. */
   | { readonly type: "completed"; readonly message?: string }
-  | { readonly type: "failed"; readonly message?: string; readonly code?: DelegationErrorCode; readonly retryable?: boolean; readonly remoteStatus?: string }
+  | {
+      readonly type: "failed";
+      readonly message?: string;
+      readonly code?: DelegationErrorCode;
+      readonly retryable?: boolean;
+      readonly remoteStatus?: string;
+    }
   | { readonly type: "rejected"; readonly message?: string }
   | { readonly type: "cancelled"; readonly message?: string }
   /** The stream ended or broke without a final state. */
@@ -101,9 +112,16 @@ export interface RemoteAgent {
    * Asks the remote to stop a task; one attempt, bounded by `signal`. Never rejects.
    * `delegationId` and `reason` go along as metadata where the protocol has a place for it.
    */
-  cancel(reference: RemoteTaskReference, request: { delegationId: string; reason: string }, signal: AbortSignal): Promise<RemoteCancelAnswer>;
+  cancel(
+    reference: RemoteTaskReference,
+    request: { delegationId: string; reason: string },
+    signal: AbortSignal,
+  ): Promise<RemoteCancelAnswer>;
   /** Looks once whether a task is over; used after a cancel that was not confirmed. Never rejects. */
-  look(reference: RemoteTaskReference, signal: AbortSignal): Promise<{ readonly over: boolean; readonly remoteStatus: string }>;
+  look(
+    reference: RemoteTaskReference,
+    signal: AbortSignal,
+  ): Promise<{ readonly over: boolean; readonly remoteStatus: string }>;
   /** Releases connections. */
   close(): Promise<void>;
 }

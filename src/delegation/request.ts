@@ -9,7 +9,10 @@ const text = z.string().max(MAX_TEXT);
 
 const artifactReference = z.strictObject({
   name: z.string().min(1).max(255),
-  uri: z.string().max(2_048).regex(/^host:\/\//, "must be a host:// reference from an earlier result; URLs are not accepted"),
+  uri: z
+    .string()
+    .max(2_048)
+    .regex(/^host:\/\//, "must be a host:// reference from an earlier result; URLs are not accepted"),
   mime_type: z.string().max(255).optional(),
 });
 
@@ -17,7 +20,11 @@ const requestSchema = z.strictObject({
   agent: z.string().min(1).max(128),
   objective: text.min(1),
   input: z
-    .strictObject({ prompt: text.optional(), context: text.optional(), artifacts: z.array(artifactReference).max(50).optional() })
+    .strictObject({
+      prompt: text.optional(),
+      context: text.optional(),
+      artifacts: z.array(artifactReference).max(50).optional(),
+    })
     .optional(),
   constraints: z
     .strictObject({
@@ -47,7 +54,11 @@ export function requestJsonSchema(agents: readonly string[]): Record<string, unk
     type: "object",
     properties: {
       agent: { type: "string", enum: [...agents], description: "Which agent to call." },
-      objective: { type: "string", minLength: 1, description: "What the agent shall achieve, complete in itself." },
+      objective: {
+        type: "string",
+        minLength: 1,
+        description: "What the agent shall achieve, complete in itself.",
+      },
       input: {
         type: "object",
         properties: {
@@ -79,11 +90,16 @@ export function requestJsonSchema(agents: readonly string[]): Record<string, unk
 export function parseRequest(input: unknown): DelegationRequest {
   const parsed = requestSchema.safeParse(input);
   if (!parsed.success) {
-    const problems = parsed.error.issues.slice(0, 5).map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`);
+    const problems = parsed.error.issues
+      .slice(0, 5)
+      .map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`);
     throw new TroupeError<DelegationErrorCode>("invalid_input", problems.join("; ").slice(0, 1_000));
   }
   if (parsed.data.agent.includes("://")) {
-    throw new TroupeError<DelegationErrorCode>("invalid_input", "agent: must be one of the listed keys; URLs are not accepted");
+    throw new TroupeError<DelegationErrorCode>(
+      "invalid_input",
+      "agent: must be one of the listed keys; URLs are not accepted",
+    );
   }
   return parsed.data;
 }

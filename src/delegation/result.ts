@@ -23,7 +23,12 @@ export interface DelegationResult {
   readonly agent: string;
   readonly status: ResultStatus;
   readonly summary: string;
-  readonly error?: { readonly code: string; readonly message: string; readonly retryable: boolean; readonly remote_status?: string };
+  readonly error?: {
+    readonly code: string;
+    readonly message: string;
+    readonly retryable: boolean;
+    readonly remote_status?: string;
+  };
   readonly remote_protocol: RemoteProtocol;
   readonly remote_task_id: string | null;
   readonly remote_context_id: string | null;
@@ -73,7 +78,13 @@ export function buildResult(parts: ResultParts, maxBytes: number): DelegationRes
 /** `{"role":"assistant","text":""},` */
 const MESSAGE_OVERHEAD = 32;
 
-function assemble(parts: ResultParts, summary: string, messages: readonly string[], references: number, truncated: boolean): DelegationResult {
+function assemble(
+  parts: ResultParts,
+  summary: string,
+  messages: readonly string[],
+  references: number,
+  truncated: boolean,
+): DelegationResult {
   const { error, protocol, remoteTaskId = null, remoteContextId = null } = parts;
   return {
     delegation_id: parts.delegationId,

@@ -17,7 +17,9 @@ export interface MemoryJournalOptions {
 }
 
 /** A {@link Journal} that lives as long as its process. */
-export function createMemoryJournal<Event extends Recordable>(options: MemoryJournalOptions = {}): Journal<Event> {
+export function createMemoryJournal<Event extends Recordable>(
+  options: MemoryJournalOptions = {},
+): Journal<Event> {
   return new MemoryJournal<Event>(options);
 }
 

@@ -52,7 +52,11 @@ export class MemoryThread<Event extends Recordable> {
   take(after: number, limit: number, merge: boolean): JournalEntry<Event>[] {
     const entries: JournalEntry<Event>[] = [];
     const gap = after < this.#trimmedThrough ? this.#gap(after) : undefined;
-    for (let index = this.#indexAfter(after); index < this.#stored.length && entries.length < limit; index++) {
+    for (
+      let index = this.#indexAfter(after);
+      index < this.#stored.length && entries.length < limit;
+      index++
+    ) {
       const item = this.#stored[index];
       if (item === undefined) break;
       if (merge && entries.length > 0 && this.#mergeInto(entries, item)) continue;
@@ -87,7 +91,8 @@ export class MemoryThread<Event extends Recordable> {
 
   #mergeInto(entries: JournalEntry<Event>[], item: Stored<Event>): boolean {
     const previous = entries.at(-1);
-    if (previous === undefined || previous.runId !== item.runId || !continuesText(previous.event, item.event)) return false;
+    if (previous === undefined || previous.runId !== item.runId || !continuesText(previous.event, item.event))
+      return false;
     const event = withDelta(item.event, (deltaOf(previous.event) ?? "") + (deltaOf(item.event) ?? ""));
     entries[entries.length - 1] = this.#entry(item.last, item.runId, item.time, event);
     return true;
@@ -110,7 +115,9 @@ export class MemoryThread<Event extends Recordable> {
     for (let index = skip; index < ends.length; index++) {
       const end = ends[index] ?? start;
       const time = item.time + (times[index] ?? 0);
-      entries.push(this.#entry(item.first + index, runId, time, withDelta(item.event, text.slice(start, end))));
+      entries.push(
+        this.#entry(item.first + index, runId, time, withDelta(item.event, text.slice(start, end))),
+      );
       start = end;
     }
   }
@@ -126,7 +133,8 @@ export class MemoryThread<Event extends Recordable> {
     };
     for (const item of this.#stored.splice(this.#packedUntil)) {
       const previous = group.at(-1);
-      const joins = previous !== undefined && previous.runId === item.runId && continuesText(previous.event, item.event);
+      const joins =
+        previous !== undefined && previous.runId === item.runId && continuesText(previous.event, item.event);
       if (!joins) flush();
       group.push(item);
     }
@@ -148,7 +156,10 @@ export class MemoryThread<Event extends Recordable> {
   }
 }
 
-function pack<Event extends Recordable>(first: Stored<Event>, group: readonly Stored<Event>[]): Stored<Event> {
+function pack<Event extends Recordable>(
+  first: Stored<Event>,
+  group: readonly Stored<Event>[],
+): Stored<Event> {
   const ends = new Uint32Array(group.length);
   const times = new Uint32Array(group.length);
   const pieces: string[] = [];
@@ -161,5 +172,13 @@ function pack<Event extends Recordable>(first: Stored<Event>, group: readonly St
     times[index] = Math.max(0, item.time - first.time);
   });
   const last = group.at(-1)?.last ?? first.last;
-  return { first: first.first, last, runId: first.runId, time: first.time, event: withDelta(first.event, pieces.join("")), ends, times };
+  return {
+    first: first.first,
+    last,
+    runId: first.runId,
+    time: first.time,
+    event: withDelta(first.event, pieces.join("")),
+    ends,
+    times,
+  };
 }

@@ -4,15 +4,19 @@ import { formatSse } from "../../wire/sse-writer.js";
 import { encodeCustom } from "./custom-encoder.js";
 import { type AguiEvent, custom, type Encode, type ThreadEntry } from "./event.js";
 import { encodeNative } from "./native-encoder.js";
-import { encodeParent } from "./parent-encoder.js";
+import { encodeParent, type ParentEncoding } from "./parent-encoder.js";
 
 /** How subagents are told to a reader. */
 export type SubagentEncoding = "custom" | "native";
 
-const SUBAGENTS: Record<SubagentEncoding, (event: SubagentEvent) => AguiEvent> = { custom: encodeCustom, native: encodeNative };
+const SUBAGENTS: Record<SubagentEncoding, (event: SubagentEvent) => AguiEvent> = {
+  custom: encodeCustom,
+  native: encodeNative,
+};
 
 /** What a reader said of itself. */
 export interface ReaderWishes {
+  readonly threadId: string;
   /** `?subagents=` of the request. */
   readonly requested?: SubagentEncoding;
   /** The host's own choice. */
@@ -22,13 +26,16 @@ export interface ReaderWishes {
 }
 
 /** Chooses a reader's encoding: what the request asks for, else what the host prefers, else what the client's version knows. */
-export function chooseEncoder({ requested, preferred, protocolVersion }: ReaderWishes): Encode {
+export function chooseEncoder({ threadId, requested, preferred, protocolVersion }: ReaderWishes): Encode {
   const speaksOne = protocolVersion !== undefined && Number.parseFloat(protocolVersion) >= 1;
-  return createEncoder(requested ?? preferred ?? (speaksOne ? "native" : "custom"), { cancelledOutcome: speaksOne });
+  return createEncoder(requested ?? preferred ?? (speaksOne ? "native" : "custom"), {
+    threadId,
+    cancelledOutcome: speaksOne,
+  });
 }
 
 /** An encoder for a known kind of reader. */
-export function createEncoder(subagents: SubagentEncoding, parent = { cancelledOutcome: false }): Encode {
+export function createEncoder(subagents: SubagentEncoding, parent: ParentEncoding): Encode {
   const encodeSubagent = SUBAGENTS[subagents];
   return (entry) => {
     const { event, time: timestamp } = entry;

@@ -16,19 +16,44 @@ export function encodeNative(event: SubagentEvent): AguiEvent {
       return { type: "SUBAGENT_STARTED", subagentRunId, name, description, ...parent };
     }
     case "subagent.text.start":
-      return { type: "TEXT_MESSAGE_START", subagentRunId, messageId: own(event.messageId), role: "assistant" };
+      return {
+        type: "TEXT_MESSAGE_START",
+        subagentRunId,
+        messageId: own(event.messageId),
+        role: "assistant",
+      };
     case "subagent.text.delta":
-      return { type: "TEXT_MESSAGE_CONTENT", subagentRunId, messageId: own(event.messageId), delta: event.delta };
+      return {
+        type: "TEXT_MESSAGE_CONTENT",
+        subagentRunId,
+        messageId: own(event.messageId),
+        delta: event.delta,
+      };
     case "subagent.text.end":
       return { type: "TEXT_MESSAGE_END", subagentRunId, messageId: own(event.messageId) };
     case "subagent.reasoning.start":
-      return { type: "REASONING_MESSAGE_START", subagentRunId, messageId: own(event.messageId), role: "reasoning" };
+      return {
+        type: "REASONING_MESSAGE_START",
+        subagentRunId,
+        messageId: own(event.messageId),
+        role: "reasoning",
+      };
     case "subagent.reasoning.delta":
-      return { type: "REASONING_MESSAGE_CONTENT", subagentRunId, messageId: own(event.messageId), delta: event.delta };
+      return {
+        type: "REASONING_MESSAGE_CONTENT",
+        subagentRunId,
+        messageId: own(event.messageId),
+        delta: event.delta,
+      };
     case "subagent.reasoning.end":
       return { type: "REASONING_MESSAGE_END", subagentRunId, messageId: own(event.messageId) };
     case "subagent.tool.start":
-      return { type: "TOOL_CALL_START", subagentRunId, toolCallId: own(event.toolCallId), toolCallName: event.name };
+      return {
+        type: "TOOL_CALL_START",
+        subagentRunId,
+        toolCallId: own(event.toolCallId),
+        toolCallName: event.name,
+      };
     case "subagent.tool.args":
       return { type: "TOOL_CALL_ARGS", subagentRunId, toolCallId: own(event.toolCallId), delta: event.delta };
     case "subagent.tool.end":
@@ -36,7 +61,15 @@ export function encodeNative(event: SubagentEvent): AguiEvent {
     case "subagent.tool.result": {
       const { content, isError } = event;
       const toolCallId = own(event.toolCallId);
-      return { type: "TOOL_CALL_RESULT", subagentRunId, messageId: `${toolCallId}-result`, toolCallId, content, role: "tool", metadata: { isError } };
+      return {
+        type: "TOOL_CALL_RESULT",
+        subagentRunId,
+        messageId: `${toolCallId}-result`,
+        toolCallId,
+        content,
+        role: "tool",
+        metadata: { isError },
+      };
     }
     case "subagent.finished":
       return { type: "SUBAGENT_FINISHED", subagentRunId, result: event.result };
@@ -44,7 +77,12 @@ export function encodeNative(event: SubagentEvent): AguiEvent {
       return { type: "SUBAGENT_ERROR", subagentRunId, message: event.error.message, code: event.error.code };
     case "subagent.cancelled":
       // There is no cancelled outcome: 0.0.59 ends the whole run on one, 1.0 reads it as success.
-      return { type: "SUBAGENT_ERROR", subagentRunId, message: `Cancelled: ${event.reason}`, code: "cancelled" };
+      return {
+        type: "SUBAGENT_ERROR",
+        subagentRunId,
+        message: `Cancelled: ${event.reason}`,
+        code: "cancelled",
+      };
     case "subagent.status":
     case "subagent.correlated":
     case "subagent.artifact": {

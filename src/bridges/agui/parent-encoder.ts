@@ -3,12 +3,19 @@ import { type AguiEvent, custom, type ThreadEntry } from "./event.js";
 
 /** What the parent's encoding depends on. */
 export interface ParentEncoding {
+  /** The thread's id as the reader knows it; the journal's key also holds the tenant. */
+  readonly threadId: string;
   /** Whether the reader knows `outcome: cancelled`; it kills the run in clients before AG-UI 1.0. */
   readonly cancelledOutcome: boolean;
 }
 
 /** Encodes the events of the run itself. */
-export function encodeParent({ thread: threadId, runId }: ThreadEntry, event: RunEvent, encoding: ParentEncoding): AguiEvent | undefined {
+export function encodeParent(
+  { runId }: ThreadEntry,
+  event: RunEvent,
+  encoding: ParentEncoding,
+): AguiEvent | undefined {
+  const { threadId } = encoding;
   switch (event.type) {
     case "run.started": {
       const messages = event.messages.map(({ id, text }) => ({ id, role: "user", content: text }));
@@ -27,7 +34,12 @@ export function encodeParent({ thread: threadId, runId }: ThreadEntry, event: Ru
       return event.parentToolCallId === undefined ? encodeReasoning(event) : undefined;
     case "tool.start": {
       const metadata = { rawName: event.name, ...nestedIn(event) };
-      return { type: "TOOL_CALL_START", toolCallId: event.toolCallId, toolCallName: event.tool ?? event.name, metadata };
+      return {
+        type: "TOOL_CALL_START",
+        toolCallId: event.toolCallId,
+        toolCallName: event.tool ?? event.name,
+        metadata,
+      };
     }
     case "tool.args":
       return { type: "TOOL_CALL_ARGS", toolCallId: event.toolCallId, delta: event.delta };
@@ -36,7 +48,14 @@ export function encodeParent({ thread: threadId, runId }: ThreadEntry, event: Ru
     case "tool.result": {
       const { toolCallId, content, isError, synthetic } = event;
       const metadata = { isError, ...(synthetic === undefined ? {} : { synthetic }) };
-      return { type: "TOOL_CALL_RESULT", messageId: `${toolCallId}-result`, toolCallId, content, role: "tool", metadata };
+      return {
+        type: "TOOL_CALL_RESULT",
+        messageId: `${toolCallId}-result`,
+        toolCallId,
+        content,
+        role: "tool",
+        metadata,
+      };
     }
     case "approval.requested":
       return custom(event.type, event.approval);
@@ -52,7 +71,13 @@ export function encodeParent({ thread: threadId, runId }: ThreadEntry, event: Ru
       return { type: "RUN_FINISHED", threadId, runId, result: { status: "finished", text: event.text } };
     case "run.cancelled": {
       const outcome = encoding.cancelledOutcome ? { outcome: { type: "cancelled" } } : {};
-      return { type: "RUN_FINISHED", threadId, runId, result: { status: "cancelled", reason: event.reason }, ...outcome };
+      return {
+        type: "RUN_FINISHED",
+        threadId,
+        runId,
+        result: { status: "cancelled", reason: event.reason },
+        ...outcome,
+      };
     }
     case "run.failed":
       return { type: "RUN_ERROR", message: event.error.message, code: event.error.code };
@@ -68,8 +93,10 @@ function encodeText(event: Extract<RunEvent, { type: `text.${string}` }>): AguiE
 
 function encodeReasoning(event: Extract<RunEvent, { type: `reasoning.${string}` }>): AguiEvent {
   const { messageId } = event;
-  if (event.type === "reasoning.start") return { type: "REASONING_MESSAGE_START", messageId, role: "reasoning" };
-  if (event.type === "reasoning.delta") return { type: "REASONING_MESSAGE_CONTENT", messageId, delta: event.delta };
+  if (event.type === "reasoning.start")
+    return { type: "REASONING_MESSAGE_START", messageId, role: "reasoning" };
+  if (event.type === "reasoning.delta")
+    return { type: "REASONING_MESSAGE_CONTENT", messageId, delta: event.delta };
   return { type: "REASONING_MESSAGE_END", messageId };
 }
 

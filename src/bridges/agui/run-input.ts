@@ -15,8 +15,7 @@ const identifier = z
   .string()
   .min(1)
   .max(256)
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
-  .regex(/^[^\u0000-\u001f\u007f]*$/, "must not hold control characters");
+  .regex(/^\P{Cc}*$/u, "must not hold control characters");
 
 const runInput = z.looseObject({
   threadId: identifier,
@@ -24,6 +23,9 @@ const runInput = z.looseObject({
   protocolVersion: z.string().max(32).optional(),
   messages: z.array(message).max(100_000).default([]),
 });
+
+/** Messages that are nobody's words. */
+const SIDE_ROLES = new Set(["activity", "system", "developer"]);
 
 /** What a host takes from an AG-UI `RunAgentInput`. */
 export interface RunInput {
@@ -44,10 +46,13 @@ export function parseRunInput(body: unknown): RunInput {
   if (!parsed.success) throw new TroupeError("invalid_input", describe(parsed.error));
   const { threadId, runId, protocolVersion } = parsed.data;
   const messages: UserMessage[] = [];
-  const own = parsed.data.messages.filter(({ role, subagentRunId }) => subagentRunId === undefined && role !== "activity");
+  const own = parsed.data.messages.filter(
+    ({ role, subagentRunId }) => subagentRunId === undefined && !SIDE_ROLES.has(role),
+  );
   for (const { id, role, content } of own.toReversed()) {
     if (role !== "user") break;
-    const text = typeof content === "string" ? content : (content ?? []).map(({ text: words }) => words ?? "").join("");
+    const text =
+      typeof content === "string" ? content : (content ?? []).map(({ text: words }) => words ?? "").join("");
     if (text.trim() !== "") messages.unshift({ id: id ?? `${runId}-message-${messages.length + 1}`, text });
   }
   return { threadId, runId, messages, ...(protocolVersion === undefined ? {} : { protocolVersion }) };

@@ -48,8 +48,11 @@ export function createDelegateTool(registry: RemoteRegistry): () => McpTool {
 }
 
 function describeAgent({ key, description, status }: RemoteState): string {
-  if (description === undefined) return `- ${key}${status === "unreachable" ? " (not reachable at the moment)" : ""}`;
-  const skills = description.skills.map(({ name, description: what }) => (what ? `${name}: ${what}` : name)).join("; ");
+  if (description === undefined)
+    return `- ${key}${status === "unreachable" ? " (not reachable at the moment)" : ""}`;
+  const skills = description.skills
+    .map(({ name, description: what }) => (what ? `${name}: ${what}` : name))
+    .join("; ");
   const text = [description.description, skills && `Skills: ${skills}`].filter(Boolean).join(" ");
   const clean = text.replace(/\s+/g, " ").trim();
   return `- ${key}: ${clean.length > MAX_AGENT_TEXT ? `${clean.slice(0, MAX_AGENT_TEXT)}…` : clean}`;

@@ -34,8 +34,11 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
     name: MCP_SERVER_NAME,
     async attach(run: RunContext): Promise<RunAttachment> {
       const delegations = delegator.openRun({ runId: run.runId, thread: run.thread ?? run.runId });
-      const access = endpoint.addRun(run.token, new DelegationTools(delegator, delegations, tool));
-      const longest = Math.max(...registry.keys().map((key) => registry.get(key)?.policy.maxTimeoutMs ?? 0), 0);
+      const access = endpoint.addRun(run.token, new DelegationTools(delegations, tool));
+      const longest = Math.max(
+        ...registry.keys().map((key) => registry.get(key)?.policy.maxTimeoutMs ?? 0),
+        0,
+      );
       return {
         mcpServers: [
           {
@@ -61,7 +64,6 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
 
 class DelegationTools implements McpToolset {
   constructor(
-    private readonly delegator: Delegator,
     private readonly delegations: RunDelegations,
     private readonly tool: () => McpTool,
   ) {}

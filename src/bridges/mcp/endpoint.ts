@@ -15,8 +15,8 @@ import {
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../core/clock.js";
 import { LegacySessions } from "./legacy-sessions.js";
-import { RunTokens } from "./run-tokens.js";
 import { RunServer } from "./run-server.js";
+import { RunTokens } from "./run-tokens.js";
 import type { McpToolset } from "./tool.js";
 
 /** Options of an {@link McpEndpoint}. */
@@ -53,7 +53,10 @@ export class McpEndpoint {
   }
 
   /** Opens the endpoint to the holder of `token`. */
-  addRun(token: string, toolset: McpToolset): { toolsChanged(): void; revoke(): void; close(): Promise<void> } {
+  addRun(
+    token: string,
+    toolset: McpToolset,
+  ): { toolsChanged(): void; revoke(): void; close(): Promise<void> } {
     const onError = this.options.onError ?? (() => undefined);
     const server = new RunServer(toolset, { ...this.options, onError });
     const modern = createMcpHandler(({ era }) => server.create(era), {
@@ -64,7 +67,11 @@ export class McpEndpoint {
       maxRequestBodySize: MAX_BODY,
       onerror: onError,
     });
-    const legacy = new LegacySessions(server, { clock: this.options.clock, keepAliveMs: KEEP_ALIVE_MS, maxBodySize: MAX_BODY });
+    const legacy = new LegacySessions(server, {
+      clock: this.options.clock,
+      keepAliveMs: KEEP_ALIVE_MS,
+      maxBodySize: MAX_BODY,
+    });
     const entry: RunEntry = { server, modern, legacy };
     const revoke = this.#runs.add(token, entry);
     this.#open.add(entry);
@@ -88,7 +95,9 @@ export class McpEndpoint {
   /** Answers one HTTP request. */
   readonly fetch = async (request: Request): Promise<Response> => {
     // A CLI sends no Origin; whoever does is a browser, and no page has business here.
-    const foreign = hostHeaderValidationResponse(request, localhostAllowedHostnames()) ?? originValidationResponse(request, []);
+    const foreign =
+      hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+      originValidationResponse(request, []);
     if (foreign !== undefined) return foreign;
     let entry: RunEntry;
     try {
@@ -97,7 +106,8 @@ export class McpEndpoint {
       return bearerAuthChallengeResponse(error);
     }
     if (request.method !== "POST") return entry.legacy.handle(request, undefined);
-    if (!isJsonContentType(request.headers.get("content-type"))) return rpcError(415, -32000, "Content-Type must be application/json");
+    if (!isJsonContentType(request.headers.get("content-type")))
+      return rpcError(415, -32000, "Content-Type must be application/json");
     const body = await readRequestBody(request, MAX_BODY);
     if (body.tooLarge) return rpcError(413, -32000, "The request is too large");
     let parsed: unknown;
@@ -112,7 +122,9 @@ export class McpEndpoint {
 
   /** Closes what runs left open. */
   async close(): Promise<void> {
-    await Promise.allSettled([...this.#open].flatMap(({ modern, legacy }) => [modern.close(), legacy.close()]));
+    await Promise.allSettled(
+      [...this.#open].flatMap(({ modern, legacy }) => [modern.close(), legacy.close()]),
+    );
   }
 
   async #authorise(header: string | null): Promise<RunEntry> {
@@ -121,7 +133,8 @@ export class McpEndpoint {
       verifier: {
         verifyAccessToken: async (token) => {
           found = this.#runs.find(token);
-          if (found === undefined) throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid");
+          if (found === undefined)
+            throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid");
           // The SDK insists on an expiry; the token ends with its run, whenever that is.
           return { token: "", clientId: "run", scopes: [], expiresAt: Number.POSITIVE_INFINITY };
         },

@@ -22,7 +22,11 @@ export class LegacySessions {
 
   constructor(
     private readonly server: RunServer,
-    private readonly options: { readonly clock: Clock; readonly keepAliveMs: number; readonly maxBodySize: number },
+    private readonly options: {
+      readonly clock: Clock;
+      readonly keepAliveMs: number;
+      readonly maxBodySize: number;
+    },
   ) {}
 
   async handle(request: Request, parsedBody: unknown): Promise<Response> {
@@ -45,7 +49,8 @@ export class LegacySessions {
   async #open(request: Request, parsedBody: unknown): Promise<Session | Response> {
     const messages = [parsedBody].flat();
     const initializes = messages.some((message) => isRecord(message) && message.method === "initialize");
-    if (request.method !== "POST" || !initializes) return rpcError(400, -32000, "Bad Request: Server not initialized");
+    if (request.method !== "POST" || !initializes)
+      return rpcError(400, -32000, "Bad Request: Server not initialized");
     const { clock, keepAliveMs, maxBodySize } = this.options;
     const mcp = this.server.create("legacy");
     const transport = new WebStandardStreamableHTTPServerTransport({

@@ -23,7 +23,9 @@ const PROGRESS_MS = 15_000;
 
 /** Arguments are the tool's own matter: a bad call gets its error object instead of the SDK's text. */
 const acceptAnything: jsonSchemaValidator = {
-  getValidator: <T>(): JsonSchemaValidator<T> => (data) => ({ valid: true, data: data as T, errorMessage: undefined }),
+  getValidator:
+    <T>(): JsonSchemaValidator<T> =>
+    (data) => ({ valid: true, data: data as T, errorMessage: undefined }),
 };
 type Schema = ReturnType<typeof fromJsonSchema>;
 const schemas = new WeakMap<object, Schema>();
@@ -50,7 +52,10 @@ export class RunServer {
   /** A server for one request of the modern era, or for one legacy session. */
   create(_era: "modern" | "legacy"): McpServer {
     const info = { name: "troupe", title: "Troupe", version: this.options.version };
-    const server = new McpServer(info, { capabilities: { tools: { listChanged: true } }, instructions: this.options.instructions });
+    const server = new McpServer(info, {
+      capabilities: { tools: { listChanged: true } },
+      instructions: this.options.instructions,
+    });
     server.server.onerror = this.options.onError;
     this.#tools.set(server, new Map());
     this.refresh(server);
@@ -78,7 +83,10 @@ export class RunServer {
     await Promise.allSettled(this.#openCalls);
   }
 
-  #register(server: McpServer, { name, inputSchema, outputSchema, title, description, annotations }: McpTool): RegisteredTool {
+  #register(
+    server: McpServer,
+    { name, inputSchema, outputSchema, title, description, annotations }: McpTool,
+  ): RegisteredTool {
     const config = {
       title,
       description,
@@ -106,7 +114,12 @@ export class RunServer {
       if (!settled && isCancel(context.mcpReq.signal.reason)) cancelled.abort("client");
     };
     context.mcpReq.signal.addEventListener("abort", onAbort, { once: true });
-    const call: McpCall = { tool, input, cancelled: cancelled.signal, ...(typeof callId === "string" ? { callId } : {}) };
+    const call: McpCall = {
+      tool,
+      input,
+      cancelled: cancelled.signal,
+      ...(typeof callId === "string" ? { callId } : {}),
+    };
     const beat = this.#beat(context, meta.progressToken, () => this.toolset.progress(call));
     try {
       return asToolResult(await this.toolset.call(call));
@@ -119,7 +132,8 @@ export class RunServer {
 
   /** Progress at once, which makes clients of 2025-06-18 able to resume, and then regularly. */
   #beat(context: ServerContext, progressToken: unknown, line: () => string): Timer {
-    if (typeof progressToken !== "string" && typeof progressToken !== "number") return { cancel: () => undefined };
+    if (typeof progressToken !== "string" && typeof progressToken !== "number")
+      return { cancel: () => undefined };
     let progress = 0;
     let timer: Timer;
     const beat = () => {

@@ -30,7 +30,10 @@ export class SessionEvents implements EventStore {
     return this.#streams.has(stream) ? stream : undefined;
   }
 
-  async replayEventsAfter(id: EventId, { send }: { send: (id: EventId, message: JSONRPCMessage) => Promise<void> }): Promise<StreamId> {
+  async replayEventsAfter(
+    id: EventId,
+    { send }: { send: (id: EventId, message: JSONRPCMessage) => Promise<void> },
+  ): Promise<StreamId> {
     const stream = streamOf(id);
     const sent = this.#streams.get(stream) ?? [];
     for (const event of sent.slice(sent.findIndex((known) => known.id === id) + 1)) {

@@ -5,7 +5,11 @@ export interface McpTool {
   readonly description: string;
   readonly inputSchema: Record<string, unknown>;
   readonly outputSchema?: Record<string, unknown>;
-  readonly annotations: { readonly readOnlyHint: boolean; readonly destructiveHint?: boolean; readonly openWorldHint?: boolean };
+  readonly annotations: {
+    readonly readOnlyHint: boolean;
+    readonly destructiveHint?: boolean;
+    readonly openWorldHint?: boolean;
+  };
 }
 
 /** One call of a tool, free of the protocol's era. */

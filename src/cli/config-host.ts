@@ -1,0 +1,48 @@
+import { resolve } from "node:path";
+import type { LoadedConfig } from "../config/load.js";
+import { createAgent } from "../core/agent.js";
+import { claude } from "../drivers/claude/claude.js";
+import { createHost, type Host } from "../host/host.js";
+import { a2a } from "../remotes/a2a/a2a.js";
+
+/** The host that a config describes. */
+export function createConfiguredHost({ config, folder }: LoadedConfig): Promise<Host> {
+  const agents = Object.entries(config.agents).map(
+    ([key, { workspace = ".", model, permissions, executable }]) => {
+      const driver = claude({
+        ...(model === undefined ? {} : { model }),
+        ...(executable === undefined ? {} : { executable }),
+      });
+      const options = {
+        name: key,
+        workspace: resolve(folder, workspace),
+        ...(permissions === undefined ? {} : { permissions }),
+      };
+      return [key, createAgent(driver, options)] as const;
+    },
+  );
+  const subAgents = (config.subAgents?.agents ?? []).map(
+    ({ name, agentCardUrl, endpointUrlOverride, auth, trustedOrigins }) =>
+      a2a({
+        name,
+        agentCardUrl,
+        ...(endpointUrlOverride === undefined ? {} : { endpointUrlOverride }),
+        ...(auth === undefined ? {} : { auth: authOf(auth) }),
+        ...(trustedOrigins === undefined ? {} : { trustedOrigins }),
+      }),
+  );
+  const probeTimeoutMs = config.subAgents?.options?.probeTimeoutMs;
+  return createHost({
+    agents: Object.fromEntries(agents),
+    subAgents,
+    ...(probeTimeoutMs === undefined ? {} : { probeTimeoutMs }),
+  });
+}
+
+type ConfiguredAuth = NonNullable<NonNullable<LoadedConfig["config"]["subAgents"]>["agents"][number]["auth"]>;
+
+function authOf(auth: ConfiguredAuth) {
+  if (auth.mode !== "api_key") return auth;
+  const { mode, key, headerName } = auth;
+  return { mode, key, ...(headerName === undefined ? {} : { headerName }) };
+}

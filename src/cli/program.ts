@@ -1,0 +1,103 @@
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { TroupeError } from "../core/errors.js";
+import { VERSION } from "../version.js";
+import { demoCommand } from "./demo-command.js";
+import { EXIT } from "./exit-code.js";
+import { runCommand } from "./run-command.js";
+import { serveCommand } from "./serve-command.js";
+
+/** What is wrong with the call, rather than with the work. */
+const USAGE_CODES = new Set(["invalid_config", "authoriser_required", "agent_not_found", "invalid_input"]);
+
+/**
+ * Runs one command.
+ * @returns the exit code: 0 done, 1 failed, 2 bad usage or config, 130 cancelled.
+ */
+export async function runCli(args: readonly string[]): Promise<number> {
+  let exitCode: number = EXIT.done;
+  const program = new Command("troupe")
+    .description(
+      "Lets a local coding agent call remote agents as visual subagents: people watch them work live, the model gets a short result.",
+    )
+    .version(VERSION, "-V, --version", "print the version")
+    .helpOption("-h, --help", "print this help")
+    .showHelpAfterError("(see --help)")
+    .exitOverride();
+
+  program
+    .command("demo")
+    .description("start a host with scripted agents and show it in a browser; needs no keys and no network")
+    .option("-p, --port <number>", "port to listen on; 0 takes a free one", port, 4100)
+    .option("--open", "open the page in the default browser")
+    .option("--no-open", "only print the address (the default)")
+    .option("--json", "print the addresses as one JSON line")
+    .action(async (options) => {
+      exitCode = await demoCommand(options);
+    });
+
+  program
+    .command("serve")
+    .description("start the host that troupe.config.json describes")
+    .option("-c, --config <file>", "config file; by default troupe.config.json or .jsonc in this folder")
+    .option(
+      "-p, --port <number>",
+      "port to listen on, instead of the config's (4100 by default); 0 takes a free one",
+      port,
+    )
+    .option("--hostname <name>", "address to listen on, instead of the config's (127.0.0.1 by default)")
+    .option("--json", "print the addresses as one JSON line")
+    .action(async (options) => {
+      exitCode = await serveCommand(options);
+    });
+
+  program
+    .command("run")
+    .description("run an agent once and watch it here")
+    .argument("<prompt...>", "what the agent shall do")
+    .option("-c, --config <file>", "config file; without any, scripted demo agents are used")
+    .option("-a, --agent <key>", "which agent of the config; by default its first one")
+    .option("--json", "print one journal entry a line")
+    .action(async (prompt: string[], options) => {
+      exitCode = await runCommand(prompt.join(" "), options);
+    });
+
+  program.addHelpText(
+    "after",
+    `
+Examples:
+  troupe demo                         see it work, at http://127.0.0.1:4100
+  troupe run "Compare three queues"   the same in this terminal
+  troupe serve --config team.json     your own agents
+
+Exit codes: 0 done, 1 the run failed, 2 bad usage or config, 130 cancelled.`,
+  );
+
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    if (error instanceof TroupeError) {
+      console.error(`troupe: ${error.message}`);
+      return USAGE_CODES.has(error.code) ? EXIT.usage : EXIT.failed;
+    }
+    if (isListenError(error)) {
+      console.error(
+        `troupe: cannot listen there (${error.code}). Choose another port with --port, or 0 for a free one.`,
+      );
+      return EXIT.usage;
+    }
+    throw error;
+  }
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (!/^\d+$/.test(text) || number > 65_535)
+    throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+  return number;
+}
+
+function isListenError(error: unknown): error is Error & { code: string } {
+  return error instanceof Error && "syscall" in error && error.syscall === "listen" && "code" in error;
+}

@@ -1,0 +1,93 @@
+import { createEncoder } from "../bridges/agui/encoder.js";
+import { createThreadView } from "../client/thread-view.js";
+import type { RunView } from "../client/view.js";
+import { findConfig, loadConfig } from "../config/load.js";
+import type { Host, HostRun } from "../host/host.js";
+import { createConfiguredHost } from "./config-host.js";
+import { createDemoHost } from "./demo-host.js";
+import { EXIT } from "./exit-code.js";
+import { JsonPrinter } from "./tree/json-printer.js";
+import { LivePrinter } from "./tree/live-printer.js";
+import { PlainPrinter } from "./tree/plain-printer.js";
+import type { Printer } from "./tree/printer.js";
+
+/** Options of `troupe run`. */
+export interface RunCommandOptions {
+  readonly config?: string;
+  readonly agent?: string;
+  readonly json?: boolean;
+}
+
+/** `troupe run`: one run, shown as a tree. */
+export async function runCommand(prompt: string, options: RunCommandOptions): Promise<number> {
+  const { host, agent } = await hostFor(options);
+  try {
+    const started = host.run(agent, prompt);
+    const printer = printerFor(options, started);
+    const restore = cancelOnInterrupt(started, printer);
+    try {
+      return await show(started, printer);
+    } finally {
+      restore();
+      printer.close();
+    }
+  } finally {
+    await host.close();
+  }
+}
+
+async function hostFor({ config, agent, json }: RunCommandOptions): Promise<{ host: Host; agent: string }> {
+  const file = config ?? findConfig(process.cwd());
+  if (file === undefined) {
+    if (!json) console.error("No troupe.config.json here: using the scripted demo agents.");
+    return { host: await createDemoHost(), agent: agent ?? "claude" };
+  }
+  const loaded = loadConfig(file, process.env);
+  const host = await createConfiguredHost(loaded);
+  await host.probe();
+  return { host, agent: agent ?? Object.keys(loaded.config.agents)[0] ?? "" };
+}
+
+async function show({ runId, threadId, entries }: HostRun, printer: Printer): Promise<number> {
+  const encode = createEncoder("custom", { threadId, cancelledOutcome: false });
+  const thread = createThreadView();
+  for await (const entry of entries) {
+    const event = encode(entry);
+    if (event !== undefined) thread.apply({ cursor: entry.cursor, event });
+    const run = thread.run(runId);
+    if (run !== undefined) printer.update(run, entry);
+  }
+  const run = thread.run(runId);
+  if (run !== undefined) printer.end(run);
+  return exitCodeOf(run);
+}
+
+function exitCodeOf(run: RunView | undefined): number {
+  if (run?.status === "finished") return EXIT.done;
+  return run?.status === "cancelled" ? EXIT.cancelled : EXIT.failed;
+}
+
+function printerFor({ json }: RunCommandOptions, started: HostRun): Printer {
+  if (json) return new JsonPrinter();
+  const decide = (approvalId: string, approve: boolean) => {
+    started.run.decide(approvalId, { decision: approve ? "approve" : "deny" });
+  };
+  return process.stdout.isTTY ? new LivePrinter(decide) : new PlainPrinter(decide);
+}
+
+/** The first Ctrl-C cancels the run and its remote tasks, the second quits at once. */
+function cancelOnInterrupt({ run }: HostRun, printer: Printer): () => void {
+  let asked = false;
+  const onInterrupt = () => {
+    if (asked) process.exit(EXIT.cancelled);
+    asked = true;
+    printer.note("Cancelling the run and its remote tasks… Ctrl-C again quits at once.");
+    void run.cancel("user");
+  };
+  process.on("SIGINT", onInterrupt);
+  process.on("SIGTERM", onInterrupt);
+  return () => {
+    process.off("SIGINT", onInterrupt);
+    process.off("SIGTERM", onInterrupt);
+  };
+}

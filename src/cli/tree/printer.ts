@@ -1,0 +1,17 @@
+import type { ThreadEntry } from "../../bridges/agui/event.js";
+import type { RunView } from "../../client/view.js";
+
+/** Shows a run in a terminal. */
+export interface Printer {
+  /** `entry` has happened; `run` is what the run looks like now. */
+  update(run: RunView, entry: ThreadEntry): void;
+  /** Something that the command itself has to say. */
+  note(text: string): void;
+  /** The run is over. */
+  end(run: RunView): void;
+  /** Gives the terminal back. */
+  close(): void;
+}
+
+/** Answers an approval. */
+export type Decide = (approvalId: string, approve: boolean) => void;

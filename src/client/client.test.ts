@@ -1,0 +1,164 @@
+import { describe, expect, it } from "vitest";
+import { ManualClock } from "../testing/manual-clock.js";
+import { createClient } from "./client.js";
+
+interface Sent {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+function setup(...answers: (Response | "refused" | "silent")[]) {
+  const sent: Sent[] = [];
+  const clock = new ManualClock();
+  const fetchFunction: typeof fetch = async (url, init = {}) => {
+    sent.push({
+      method: init.method ?? "GET",
+      url: String(url),
+      headers: new Headers(init.headers),
+      body: typeof init.body === "string" ? JSON.parse(init.body) : undefined,
+    });
+    const answer = answers[sent.length - 1];
+    if (answer === "silent") return new Promise<never>(() => undefined);
+    if (answer === "refused" || answer === undefined) throw new TypeError("fetch failed");
+    return answer;
+  };
+  const headers = async () => ({ authorization: "Bearer fresh" });
+  return {
+    client: createClient({ baseUrl: "http://host/", fetch: fetchFunction, headers, clock }),
+    sent,
+    clock,
+  };
+}
+
+const accepted = () => new Response(null, { status: 202 });
+
+describe("a client", () => {
+  it("starts a run as AG-UI wants it, and leaves the answer's stream", async () => {
+    let cancelled = false;
+    const body = new ReadableStream({
+      cancel() {
+        cancelled = true;
+      },
+    });
+    const { client, sent } = setup(new Response(body, { headers: { "content-type": "text/event-stream" } }));
+    const run = await client.startRun({ agent: "my agent", threadId: "t", text: "Hello" });
+    expect(sent[0]).toMatchObject({
+      method: "POST",
+      url: "http://host/agents/my%20agent/run?subagents=custom",
+      body: {
+        threadId: "t",
+        runId: run.runId,
+        protocolVersion: "1.0",
+        messages: [{ id: run.messageId, role: "user", content: "Hello" }],
+        state: {},
+        tools: [],
+        context: [],
+        forwardedProps: {},
+      },
+    });
+    expect(sent[0]?.headers.get("accept")).toBe("text/event-stream");
+    expect(sent[0]?.headers.get("authorization")).toBe("Bearer fresh");
+    expect(cancelled).toBe(true);
+  });
+
+  it("repeats a start that got no answer with the same ids, and no other failure (case 050)", async () => {
+    const { client, sent, clock } = setup("refused", "silent", new Response(null));
+    const started = client.startRun({ agent: "claude", threadId: "t", text: "Hello" });
+    await clock.advance(500);
+    await clock.advance(30_000);
+    await clock.advance(1_000);
+    const run = await started;
+    expect(sent.map((request) => request.body)).toEqual([sent[0]?.body, sent[0]?.body, sent[0]?.body]);
+    expect(sent[0]?.body).toMatchObject({ runId: run.runId });
+
+    const busy = setup(
+      new Response(JSON.stringify({ error: { code: "thread_busy", message: "Busy." } }), { status: 409 }),
+    );
+    await expect(busy.client.startRun({ agent: "claude", threadId: "t", text: "x" })).rejects.toMatchObject({
+      code: "conflict",
+      hostCode: "thread_busy",
+      message: "Busy.",
+    });
+    expect(busy.sent).toHaveLength(1);
+  });
+
+  it("gives up a start after three attempts without an answer", async () => {
+    const { client, sent, clock } = setup();
+    const failed = expect(
+      client.startRun({ agent: "claude", threadId: "t", text: "x" }),
+    ).rejects.toMatchObject({
+      code: "unreachable",
+      retryable: true,
+    });
+    await clock.advance(5_000);
+    await failed;
+    expect(sent).toHaveLength(3);
+    expect(clock.pending).toBe(0);
+  });
+
+  it("cancels runs and delegations and decides approvals", async () => {
+    const { client, sent } = setup(accepted(), accepted(), accepted(), new Response("{}", { status: 409 }));
+    await client.cancelRun("run/1", "user");
+    await client.cancelDelegation("del-1");
+    await client.decideApproval("app-1", { decision: "deny", message: "no" });
+    await expect(client.decideApproval("app-1", { decision: "approve" })).rejects.toMatchObject({
+      code: "conflict",
+    });
+    expect(sent.slice(0, 3).map(({ method, url, body }) => [method, url, body])).toEqual([
+      ["POST", "http://host/runs/run%2F1/cancel", { reason: "user" }],
+      ["POST", "http://host/delegations/del-1/cancel", {}],
+      ["POST", "http://host/approvals/app-1", { decision: "deny", message: "no" }],
+    ]);
+  });
+
+  it("lists agents, and fills in what a host left out", async () => {
+    const { client } = setup(
+      Response.json({
+        agents: [{ key: "claude", driver: "claude" }, { odd: true }],
+        subAgents: [
+          {
+            key: "research",
+            name: "Research",
+            protocol: "agui",
+            description: "d",
+            skills: [{ id: "s", name: "S" }, 4],
+            status: "ready",
+          },
+          { key: "bare" },
+        ],
+      }),
+    );
+    expect(await client.listAgents()).toEqual({
+      agents: [{ key: "claude", driver: "claude" }],
+      subAgents: [
+        {
+          key: "research",
+          name: "Research",
+          protocol: "agui",
+          description: "d",
+          skills: [{ id: "s", name: "S" }],
+          status: "ready",
+        },
+        { key: "bare", name: "bare", protocol: "a2a", description: "", skills: [], status: "unknown" },
+      ],
+    });
+    await expect(setup(new Response("<html>")).client.listAgents()).rejects.toMatchObject({
+      code: "protocol_error",
+    });
+  });
+
+  it("caps what a host says in an error", async () => {
+    const { client } = setup(
+      new Response(JSON.stringify({ error: { message: "x".repeat(9_000) } }), { status: 500 }),
+    );
+    await expect(client.cancelRun("r")).rejects.toSatisfy((error: Error) => error.message.length === 500);
+  });
+
+  it("escapes ids in the address of an artifact", () => {
+    expect(setup().client.artifactUrl("del-1", "a b/c.md")).toBe(
+      "http://host/delegations/del-1/artifacts/a%20b%2Fc.md",
+    );
+  });
+});

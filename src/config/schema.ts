@@ -1,0 +1,49 @@
+import { z } from "zod";
+
+const key = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "-" and "_", at most 64');
+
+const auth = z.discriminatedUnion("mode", [
+  z.strictObject({ mode: z.literal("none") }),
+  z.strictObject({ mode: z.literal("bearer"), token: z.string().min(1) }),
+  z.strictObject({
+    mode: z.literal("api_key"),
+    key: z.string().min(1),
+    headerName: z.string().min(1).optional(),
+  }),
+]);
+
+const localAgent = z.strictObject({
+  driver: z.literal("claude"),
+  workspace: z.string().optional(),
+  model: z.string().optional(),
+  permissions: z.enum(["ask", "allow", "deny"]).optional(),
+  /** The program, when it is not on PATH under its usual name. */
+  executable: z.string().optional(),
+});
+
+const subAgent = z.strictObject({
+  name: key,
+  protocol: z.literal("a2a").optional(),
+  agentCardUrl: z.url(),
+  endpointUrlOverride: z.url().optional(),
+  auth: auth.optional(),
+  trustedOrigins: z.array(z.url()).optional(),
+});
+
+/** The shape of `troupe.config.json`. */
+export const configSchema = z.strictObject({
+  $schema: z.string().optional(),
+  agents: z.record(key, localAgent),
+  subAgents: z
+    .strictObject({
+      agents: z.array(subAgent),
+      options: z.strictObject({ probeTimeoutMs: z.int().positive().optional() }).optional(),
+    })
+    .optional(),
+  serve: z
+    .strictObject({ hostname: z.string().optional(), port: z.int().min(0).max(65_535).optional() })
+    .optional(),
+});
+
+/** A config that was checked. */
+export type Config = z.infer<typeof configSchema>;

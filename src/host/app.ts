@@ -1,0 +1,82 @@
+import { Hono } from "hono";
+import { bodyLimit } from "hono/body-limit";
+import { cors } from "hono/cors";
+import type { Authorise } from "./authoriser.js";
+import { errorResponse, HttpError, notFound } from "./http-error.js";
+import { agentRoutes } from "./routes/agents.js";
+import { consoleRoutes } from "./routes/console.js";
+import type { HostApp, RouteEnvironment } from "./routes/environment.js";
+import { eventRoutes } from "./routes/events.js";
+import { stateRoutes } from "./routes/state.js";
+
+/** Who may talk to the routes. */
+export interface AppOptions {
+  readonly authorise?: Authorise;
+  /** Host names under which the host may be asked for, beside the loopback ones. Without an authoriser only those are accepted. */
+  readonly hostnames: readonly string[];
+  /** Origins of pages, beside the host's own, that may call it. */
+  readonly origins: readonly string[];
+}
+
+/** A prompt of a megabyte with some history fits. */
+const MAX_BODY = 8 * 1_048_576;
+
+/** Builds the HTTP application of a host. */
+export function createApp(
+  environment: RouteEnvironment,
+  { authorise, hostnames, origins }: AppOptions,
+): HostApp {
+  const app: HostApp = new Hono();
+  app.onError((error, context) => errorResponse(context, error));
+  app.notFound((context) => errorResponse(context, notFound("route")));
+
+  // A page that reaches this host under a name of its own (DNS rebinding) is turned away, and so is a foreign page's request.
+  app.use(async (context, next) => {
+    const { hostname, host } = new URL(context.req.url);
+    if (authorise === undefined && !isLoopback(hostname) && !hostnames.includes(hostname)) {
+      throw new HttpError(403, "forbidden", "This host does not answer to that name.");
+    }
+    const origin = context.req.header("origin");
+    if (origin !== undefined && !origins.includes(origin) && hostOf(origin) !== host) {
+      throw new HttpError(403, "forbidden", "Pages of that origin may not call this host.");
+    }
+    await next();
+  });
+  if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: ["x-run-id"] }));
+  app.use(
+    bodyLimit({
+      maxSize: MAX_BODY,
+      onError: () => {
+        throw new HttpError(413, "invalid_input", "The request is too large.");
+      },
+    }),
+  );
+  app.use(async (context, next) => {
+    const open = context.req.path === "/healthz";
+    const principal = authorise === undefined || open ? {} : await authorise(context.req.raw);
+    if (principal === undefined)
+      throw new HttpError(401, "unauthorised", "Not allowed. Send the credential that this host expects.");
+    context.set("principal", principal);
+    await next();
+  });
+
+  agentRoutes(app, environment);
+  eventRoutes(app, environment);
+  stateRoutes(app, environment);
+  consoleRoutes(app);
+  return app;
+}
+
+/** Whether `hostname` can only be this machine. */
+export function isLoopback(hostname: string): boolean {
+  return (
+    hostname === "localhost" ||
+    hostname === "[::1]" ||
+    hostname === "::1" ||
+    /^127(?:\.\d{1,3}){3}$/.test(hostname)
+  );
+}
+
+function hostOf(origin: string): string | undefined {
+  return URL.canParse(origin) ? new URL(origin).host : undefined;
+}

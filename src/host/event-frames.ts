@@ -1,0 +1,40 @@
+import { encodeFrame } from "../bridges/agui/encoder.js";
+import type { Encode, ThreadEvent } from "../bridges/agui/event.js";
+import { isRunTerminal } from "../core/run-event.js";
+import type { Cursor, Journal } from "../journal/journal.js";
+import { formatSseComment } from "../wire/sse-writer.js";
+
+/** What a reader gets of a thread. */
+export interface FrameOptions {
+  readonly thread: string;
+  readonly encode: Encode;
+  readonly after?: Cursor;
+  /** End after the terminal event of this run. */
+  readonly untilRunEnds?: string;
+  /** End when this entry was reached, or is behind already. With neither end the stream goes on for ever. */
+  readonly through?: Cursor;
+  readonly signal: AbortSignal;
+}
+
+/** The frames of a thread, as many at once as the journal gives. */
+export async function* eventFrames(
+  journal: Journal<ThreadEvent>,
+  options: FrameOptions,
+): AsyncGenerator<string> {
+  const { thread, encode, after, untilRunEnds, through, signal } = options;
+  // Something to send at once, so that proxies and clients see that the stream is open.
+  yield formatSseComment("open");
+  if (through !== undefined && Number(after ?? 0) >= Number(through)) return;
+  const reading = { follow: true, signal, ...(after === undefined ? {} : { after }) };
+  for await (const batch of journal.read(thread, reading)) {
+    let text = "";
+    let ended = false;
+    for (const entry of batch) {
+      text += encodeFrame(entry, encode) ?? "";
+      ended = (entry.runId === untilRunEnds && isRunTerminal(entry.event)) || entry.cursor === through;
+      if (ended) break;
+    }
+    if (text !== "") yield text;
+    if (ended) return;
+  }
+}

@@ -1,0 +1,187 @@
+import type { SubagentEncoding } from "../bridges/agui/encoder.js";
+import type { ThreadEntry, ThreadEvent } from "../bridges/agui/event.js";
+import { createDelegationService, MCP_INSTRUCTIONS } from "../bridges/mcp/delegation-service.js";
+import { McpEndpoint } from "../bridges/mcp/endpoint.js";
+import type { Agent } from "../core/agent.js";
+import { type Clock, systemClock } from "../core/clock.js";
+import { TroupeError } from "../core/errors.js";
+import { type CreateId, createId as defaultCreateId } from "../core/ids.js";
+import type { Run } from "../core/run.js";
+import { isRunTerminal } from "../core/run-event.js";
+import { type ArtifactStore, createMemoryArtifactStore } from "../delegation/artifacts.js";
+import { Delegator } from "../delegation/delegator.js";
+import type { DelegationPolicy } from "../delegation/policy.js";
+import { RemoteRegistry, type RemoteState } from "../delegation/registry.js";
+import type { RemoteAgent } from "../delegation/remote.js";
+import type { Journal } from "../journal/journal.js";
+import { createMemoryJournal } from "../journal/memory-journal.js";
+import { VERSION } from "../version.js";
+import { HEARTBEAT_MS } from "../wire/limits.js";
+import { createApp, isLoopback } from "./app.js";
+import { type Authorise, threadKey } from "./authoriser.js";
+import { type Listener, listen } from "./listener.js";
+import { Runs } from "./runs.js";
+
+/** Options of {@link createHost}. */
+export interface HostOptions {
+  /** Local agents by the key that routes name them with. */
+  readonly agents: Readonly<Record<string, Agent>>;
+  /** Remote agents that the local ones may call. */
+  readonly subAgents?: readonly (
+    | RemoteAgent
+    | { readonly remote: RemoteAgent; readonly policy?: Partial<DelegationPolicy> }
+  )[];
+  /** Policy of all sub-agents; each one's own goes before it. */
+  readonly policy?: Partial<DelegationPolicy>;
+  /** In memory by default. */
+  readonly journal?: Journal<ThreadEvent>;
+  readonly artifacts?: ArtifactStore;
+  /** Required to listen anywhere but on loopback. */
+  readonly authorise?: Authorise;
+  /** Names under which the host may be asked for, beside the loopback ones. */
+  readonly hostnames?: readonly string[];
+  /** Origins of other pages that may call the routes. */
+  readonly origins?: readonly string[];
+  /** What happens to a run that nobody watches any more: `cancel` (default) after the grace, or `continue`. */
+  readonly onDisconnect?: "cancel" | "continue";
+  /** Milliseconds; default 30,000. */
+  readonly disconnectGraceMs?: number;
+  /** How subagents are encoded for clients that do not say what they know. */
+  readonly subagents?: SubagentEncoding;
+  /** Milliseconds of silence before a stream gets a comment; default 15,000. */
+  readonly heartbeatMs?: number;
+  /** How long the sub-agents get to answer when the host starts, in milliseconds; default 5,000. */
+  readonly probeTimeoutMs?: number;
+  readonly clock?: Clock;
+  readonly createId?: CreateId;
+}
+
+/** A run that was started in code. */
+export interface HostRun {
+  readonly runId: string;
+  readonly threadId: string;
+  readonly run: Run;
+  /** The run's entries in the journal, its delegations' included; ends with its terminal event. */
+  readonly entries: AsyncIterable<ThreadEntry>;
+}
+
+/** A host: agents, the remotes they may call, one journal, and its faces. */
+export interface Host {
+  /** Answers a request to any of the routes; mount it into any framework that speaks Web standards. */
+  readonly fetch: (request: Request) => Promise<Response>;
+  /** Where the parents' MCP endpoint listens. */
+  readonly mcpUrl: string;
+  /** Runs an agent in code. It goes on without readers. */
+  run(
+    agent: string,
+    prompt: string,
+    options?: { readonly threadId?: string; readonly runId?: string },
+  ): HostRun;
+  /** Asks all sub-agents what they are. Who does not answer is reported, and asked again when it is called. */
+  probe(): Promise<RemoteState[]>;
+  /**
+   * Listens for HTTP.
+   * @param options `hostname` 127.0.0.1 and `port` 4100 by default; port 0 takes a free one.
+   * @throws TroupeError `authoriser_required` for any address beyond loopback without an authoriser.
+   */
+  listen(options?: { readonly hostname?: string; readonly port?: number }): Promise<{ readonly url: string }>;
+  /** Cancels what runs, then releases everything. */
+  close(): Promise<void>;
+}
+
+/** Puts a host together, and opens its MCP endpoint on a loopback port of its own. */
+export async function createHost(options: HostOptions): Promise<Host> {
+  const clock = options.clock ?? systemClock;
+  const createId = options.createId ?? defaultCreateId;
+  const journal = options.journal ?? createMemoryJournal<ThreadEvent>({ clock });
+  const artifacts = options.artifacts ?? createMemoryArtifactStore();
+  const subAgents = (options.subAgents ?? []).map((entry) => ("remote" in entry ? entry : { remote: entry }));
+  const registry = new RemoteRegistry(
+    subAgents.map(({ remote, ...rest }) => ({
+      remote,
+      policy: { ...options.policy, ...("policy" in rest ? rest.policy : {}) },
+    })),
+    clock,
+  );
+  const delegator = new Delegator({
+    registry,
+    artifacts,
+    clock,
+    createId,
+    record: ({ thread, runId }, event) => journal.append({ thread, runId, event }),
+  });
+  const endpoint = new McpEndpoint({ clock, instructions: MCP_INSTRUCTIONS, version: VERSION });
+  const mcp = await listen(endpoint.fetch, "127.0.0.1", 0);
+  const mcpUrl = `http://127.0.0.1:${mcp.port}/mcp`;
+  const services =
+    subAgents.length === 0 ? [] : [createDelegationService({ delegator, registry, endpoint, url: mcpUrl })];
+  const agents = new Map(Object.entries(options.agents));
+  const runs = new Runs({ agents, journal, services, clock });
+  const graceMs = options.onDisconnect === "continue" ? undefined : (options.disconnectGraceMs ?? 30_000);
+  const app = createApp(
+    {
+      agents,
+      runs,
+      journal,
+      delegator,
+      registry,
+      artifacts,
+      clock,
+      heartbeatMs: options.heartbeatMs ?? HEARTBEAT_MS,
+      ...(graceMs === undefined ? {} : { disconnectGraceMs: graceMs }),
+      ...(options.subagents === undefined ? {} : { subagents: options.subagents }),
+    },
+    {
+      hostnames: options.hostnames ?? [],
+      origins: options.origins ?? [],
+      ...(options.authorise === undefined ? {} : { authorise: options.authorise }),
+    },
+  );
+  const listeners: Listener[] = [mcp];
+  const fetch = async (request: Request) => app.fetch(request);
+
+  return {
+    fetch,
+    mcpUrl,
+    run(agent, prompt, { threadId = createId("thread"), runId = createId("run") } = {}) {
+      const thread = threadKey({}, threadId);
+      const record = runs.start({ agent, thread, runId, messages: [{ id: createId("msg"), text: prompt }] });
+      return { runId, threadId, run: record.run, entries: runEntries(journal, thread, runId, record.first) };
+    },
+    probe: () => registry.probe(options.probeTimeoutMs ?? 5_000),
+    async listen({ hostname = "127.0.0.1", port = 4100 } = {}) {
+      if (!isLoopback(hostname) && options.authorise === undefined) {
+        throw new TroupeError(
+          "authoriser_required",
+          `Refusing to listen on ${hostname}: everybody who reaches it could run agents. Give the host an \`authorise\` function, or listen on 127.0.0.1.`,
+        );
+      }
+      const listener = await listen(fetch, hostname, port);
+      listeners.push(listener);
+      return { url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${listener.port}` };
+    },
+    async close() {
+      await runs.close();
+      delegator.close();
+      await endpoint.close();
+      await journal.close();
+      await Promise.all(listeners.map((listener) => listener.close()));
+      await registry.close();
+    },
+  };
+}
+
+async function* runEntries(
+  journal: Journal<ThreadEvent>,
+  thread: string,
+  runId: string,
+  first: Promise<string>,
+): AsyncGenerator<ThreadEntry> {
+  const after = String(Number(await first) - 1);
+  for await (const batch of journal.read(thread, { after, follow: true })) {
+    for (const entry of batch) {
+      yield entry;
+      if (entry.runId === runId && isRunTerminal(entry.event)) return;
+    }
+  }
+}

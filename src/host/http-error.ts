@@ -1,0 +1,39 @@
+import type { Context } from "hono";
+import type { ContentfulStatusCode } from "hono/utils/http-status";
+import { TroupeError } from "../core/errors.js";
+
+/** An error that a route answers with. */
+export class HttpError extends Error {
+  constructor(
+    readonly status: ContentfulStatusCode,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+const STATUS: Record<string, ContentfulStatusCode> = {
+  invalid_input: 400,
+  thread_busy: 409,
+  agent_not_found: 404,
+  host_closed: 503,
+};
+
+/** The body of every error: `{ error: { code, message, retryable? } }`. What is unexpected tells nothing of its inside. */
+export function errorResponse(context: Context, error: unknown): Response {
+  if (error instanceof HttpError) {
+    return context.json({ error: { code: error.code, message: error.message } }, error.status);
+  }
+  if (error instanceof TroupeError && STATUS[error.code] !== undefined) {
+    const { code, message, retryable } = error;
+    return context.json({ error: { code, message, ...(retryable ? { retryable } : {}) } }, STATUS[code]);
+  }
+  console.error("Unexpected error while answering a request:", error);
+  return context.json({ error: { code: "internal", message: "The host failed. Its log says why." } }, 500);
+}
+
+/** For everything that does not exist, or not for this caller. */
+export function notFound(what: string): HttpError {
+  return new HttpError(404, "not_found", `There is no such ${what}.`);
+}

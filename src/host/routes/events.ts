@@ -1,0 +1,119 @@
+import { chooseEncoder, type SubagentEncoding } from "../../bridges/agui/encoder.js";
+import { parseRunInput } from "../../bridges/agui/run-input.js";
+import { type Cursor, parseCursor } from "../../journal/journal.js";
+import { sseResponse } from "../../wire/sse-writer.js";
+import { threadKey } from "../authoriser.js";
+import { eventFrames } from "../event-frames.js";
+import { HttpError } from "../http-error.js";
+import type { RunRecord } from "../runs.js";
+import { type HostApp, type HostContext, jsonBody, type RouteEnvironment } from "./environment.js";
+
+/** Routes that stream: a run, and a thread. */
+export function eventRoutes(app: HostApp, environment: RouteEnvironment): void {
+  const { runs, disconnectGraceMs } = environment;
+
+  app.post("/agents/:agent/run", async (context) => {
+    const input = parseRunInput(await jsonBody(context));
+    const thread = threadKey(context.get("principal"), input.threadId);
+    const after = cursorOf(context);
+    const record = runs.start({
+      agent: context.req.param("agent"),
+      thread,
+      runId: input.runId,
+      messages: input.messages,
+      ...(disconnectGraceMs === undefined ? {} : { disconnectGraceMs }),
+    });
+    return stream(context, environment, {
+      ...input,
+      thread,
+      run: record,
+      after: after ?? before(await record.first),
+    });
+  });
+
+  app.get("/threads/:threadId/events", (context) => {
+    const threadId = context.req.param("threadId");
+    return stream(context, environment, {
+      threadId,
+      thread: threadKey(context.get("principal"), threadId),
+      after: cursorOf(context),
+    });
+  });
+
+  // For runners that POST: everything so far, then the active run to its end.
+  app.post("/threads/:threadId/connect", async (context) => {
+    await jsonBody(context);
+    const threadId = context.req.param("threadId");
+    const thread = threadKey(context.get("principal"), threadId);
+    const head = (await environment.journal.head(thread)) ?? "0";
+    const run = runs.activeIn(thread);
+    return stream(context, environment, {
+      threadId,
+      thread,
+      after: cursorOf(context),
+      ...(run === undefined ? { through: head } : { run }),
+    });
+  });
+}
+
+interface StreamOptions {
+  readonly threadId: string;
+  readonly thread: string;
+  readonly after: Cursor | undefined;
+  readonly protocolVersion?: string;
+  /** End with this run. */
+  readonly run?: RunRecord;
+  /** End at this entry. */
+  readonly through?: Cursor;
+}
+
+function stream(context: HostContext, environment: RouteEnvironment, options: StreamOptions): Response {
+  const { journal, clock, heartbeatMs, subagents } = environment;
+  const { threadId, thread, after, protocolVersion, run, through } = options;
+  const requested = encodingOf(context);
+  const encode = chooseEncoder({
+    threadId,
+    ...(requested === undefined ? {} : { requested }),
+    ...(subagents === undefined ? {} : { preferred: subagents }),
+    ...(protocolVersion === undefined ? {} : { protocolVersion }),
+  });
+  const closed = new AbortController();
+  const left = environment.runs.reading(thread);
+  const last = through ?? run?.last;
+  const frames = eventFrames(journal, {
+    thread,
+    encode,
+    signal: closed.signal,
+    ...(after === undefined ? {} : { after }),
+    ...(run === undefined ? {} : { untilRunEnds: run.runId }),
+    ...(last === undefined ? {} : { through: last }),
+  });
+  return sseResponse(frames, {
+    clock,
+    heartbeatMs,
+    signal: context.req.raw.signal,
+    onClose: () => {
+      closed.abort();
+      left();
+    },
+  });
+}
+
+function cursorOf(context: HostContext): Cursor | undefined {
+  const text = context.req.header("last-event-id") ?? context.req.query("after");
+  if (text === undefined || text === "") return undefined;
+  const cursor = parseCursor(text);
+  if (cursor === undefined)
+    throw new HttpError(400, "invalid_input", "Last-Event-ID: not an id of this stream.");
+  return cursor;
+}
+
+function encodingOf(context: HostContext): SubagentEncoding | undefined {
+  const text = context.req.query("subagents");
+  if (text === undefined || text === "custom" || text === "native") return text;
+  throw new HttpError(400, "invalid_input", 'subagents: must be "custom" or "native".');
+}
+
+function before(cursor: Cursor): Cursor {
+  return String(Number(cursor) - 1);
+}

@@ -1,0 +1,202 @@
+import type { ThreadEvent } from "../bridges/agui/event.js";
+import type { Agent } from "../core/agent.js";
+import type { Clock, Timer } from "../core/clock.js";
+import { TroupeError } from "../core/errors.js";
+import type { Run } from "../core/run.js";
+import { type ErrorInfo, isRunTerminal, type RunEvent, type UserMessage } from "../core/run-event.js";
+import type { RunService } from "../core/run-service.js";
+import type { Cursor, Journal } from "../journal/journal.js";
+
+/** A run as the host knows it. */
+export interface RunRecord {
+  readonly runId: string;
+  /** The journal's key. */
+  readonly thread: string;
+  readonly agent: string;
+  readonly run: Run;
+  readonly startedAt: number;
+  status: "running" | "finished" | "failed" | "cancelled";
+  endedAt?: number;
+  error?: ErrorInfo;
+  /** The cursor of its first entry, once recorded. */
+  readonly first: Promise<Cursor>;
+  /** The cursor of its terminal event, once recorded. */
+  last?: Cursor;
+}
+
+/** What a new run needs. */
+export interface StartRun {
+  readonly agent: string;
+  readonly thread: string;
+  readonly runId: string;
+  readonly messages: readonly UserMessage[];
+  /** Cancel it when nobody reads it for this long, in milliseconds; never when absent. */
+  readonly disconnectGraceMs?: number;
+}
+
+/** What {@link Runs} works with. */
+export interface RunsOptions {
+  readonly agents: ReadonlyMap<string, Agent>;
+  readonly journal: Journal<ThreadEvent>;
+  readonly services: readonly RunService[];
+  readonly clock: Clock;
+}
+
+interface Readers {
+  count: number;
+  readonly graceMs: number;
+  timer?: Timer;
+}
+
+/** Ended runs whose record stays readable. */
+const KEEP_ENDED = 10_000;
+
+/** Starts runs, one at a time in a thread, and writes them into the journal. */
+export class Runs {
+  readonly #records = new Map<string, RunRecord>();
+  /** Clients choose run ids, so two threads may have the same. */
+  readonly #byId = new Map<string, RunRecord[]>();
+  readonly #active = new Map<string, RunRecord>();
+  readonly #readers = new Map<RunRecord, Readers>();
+  readonly #ended: RunRecord[] = [];
+  #closed = false;
+
+  constructor(private readonly options: RunsOptions) {}
+
+  find(thread: string, runId: string): RunRecord | undefined {
+    return this.#records.get(key(thread, runId));
+  }
+
+  /** The newest run with this id in a thread for which `mine` holds. */
+  byId(runId: string, mine: (thread: string) => boolean): RunRecord | undefined {
+    return this.#byId.get(runId)?.findLast(({ thread }) => mine(thread));
+  }
+
+  /** The run that goes on in a thread now. */
+  activeIn(thread: string): RunRecord | undefined {
+    return this.#active.get(thread);
+  }
+
+  /** Runs of all threads for which `mine` holds. */
+  active(mine: (thread: string) => boolean): RunRecord[] {
+    return [...this.#active.values()].filter(({ thread }) => mine(thread));
+  }
+
+  /**
+   * Starts a run, or gives the one that already has this id in this thread.
+   * @throws TroupeError `agent_not_found`, `thread_busy`, `invalid_input` when there is nothing to answer, `host_closed`.
+   */
+  start({ agent: name, thread, runId, messages, disconnectGraceMs }: StartRun): RunRecord {
+    const known = this.find(thread, runId);
+    if (known !== undefined) return known;
+    if (this.#closed) throw new TroupeError("host_closed", "The host is closing.", { retryable: true });
+    const agent = this.options.agents.get(name);
+    if (agent === undefined)
+      throw new TroupeError(
+        "agent_not_found",
+        `There is no agent "${name}". Agents: ${[...this.options.agents.keys()].join(", ")}.`,
+      );
+    const busy = this.#active.get(thread);
+    if (busy !== undefined) {
+      throw new TroupeError(
+        "thread_busy",
+        `Run ${busy.runId} is still working in this thread. Wait for its end, or cancel it.`,
+        { retryable: true },
+      );
+    }
+    if (messages.length === 0)
+      throw new TroupeError("invalid_input", "messages: the last message has to be the person's, with text.");
+    const record = this.#launch(agent, { agent: name, thread, runId, messages });
+    this.#records.set(key(thread, runId), record);
+    this.#byId.set(runId, [...(this.#byId.get(runId) ?? []), record]);
+    this.#active.set(thread, record);
+    if (disconnectGraceMs !== undefined) this.#readers.set(record, { count: 0, graceMs: disconnectGraceMs });
+    return record;
+  }
+
+  /** A reader of the run's thread has come. @returns what to call when it leaves. */
+  reading(thread: string): () => void {
+    const record = this.#active.get(thread);
+    const readers = record === undefined ? undefined : this.#readers.get(record);
+    if (record === undefined || readers === undefined) return () => undefined;
+    readers.count++;
+    readers.timer?.cancel();
+    let left = false;
+    return () => {
+      if (left) return;
+      left = true;
+      readers.count--;
+      if (readers.count > 0 || record.status !== "running") return;
+      readers.timer = this.options.clock.timer(
+        readers.graceMs,
+        () => void record.run.cancel("nobody was watching"),
+      );
+    };
+  }
+
+  /** Cancels everything; resolves when no process is left. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#active.values()].map(({ run }) => run.cancel("the host is closing")));
+  }
+
+  #launch(
+    agent: Agent,
+    { agent: name, thread, runId, messages }: Omit<StartRun, "disconnectGraceMs">,
+  ): RunRecord {
+    let onFirst: (cursor: Cursor) => void = () => undefined;
+    const first = new Promise<Cursor>((resolve) => {
+      onFirst = resolve;
+    });
+    const run = agent.run(messages.map(({ text }) => text).join("\n\n"), {
+      runId,
+      thread,
+      messages,
+      services: this.options.services,
+      onEvent: (event) => void this.#record(record, event, onFirst),
+    });
+    const record: RunRecord = {
+      runId,
+      thread,
+      agent: name,
+      run,
+      startedAt: this.options.clock.now(),
+      status: "running",
+      first,
+    };
+    return record;
+  }
+
+  async #record(record: RunRecord, event: RunEvent, onFirst: (cursor: Cursor) => void): Promise<void> {
+    const { thread, runId } = record;
+    const terminal = isRunTerminal(event);
+    if (terminal) this.#finish(record, event);
+    const { cursor } = await this.options.journal.append({ thread, runId, event });
+    if (event.type === "run.started") onFirst(cursor);
+    if (terminal) record.last = cursor;
+  }
+
+  #finish(record: RunRecord, event: RunEvent): void {
+    record.endedAt = this.options.clock.now();
+    record.status =
+      event.type === "run.finished" ? "finished" : event.type === "run.failed" ? "failed" : "cancelled";
+    if (event.type === "run.failed") record.error = event.error;
+    this.#active.delete(record.thread);
+    this.#readers.get(record)?.timer?.cancel();
+    this.#readers.delete(record);
+    this.#ended.push(record);
+    const oldest = this.#ended.length > KEEP_ENDED ? this.#ended.shift() : undefined;
+    if (oldest !== undefined) this.#forget(oldest);
+  }
+
+  #forget(record: RunRecord): void {
+    this.#records.delete(key(record.thread, record.runId));
+    const left = (this.#byId.get(record.runId) ?? []).filter((other) => other !== record);
+    if (left.length > 0) this.#byId.set(record.runId, left);
+    else this.#byId.delete(record.runId);
+  }
+}
+
+function key(thread: string, runId: string): string {
+  return `${thread}\u0000${runId}`;
+}

@@ -1,0 +1,693 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import type { RemoteAgent, RemoteSignal, RemoteTask } from "../../delegation/remote.js";
+import { UNICODE_TEXT } from "../../testing/a2a/script.js";
+import {
+  type ScriptedAgent,
+  type ScriptedAgentOptions,
+  startScriptedAgent,
+} from "../../testing/a2a/start.js";
+import { ManualClock } from "../../testing/manual-clock.js";
+import { a2a } from "./a2a.js";
+import type { A2aOptions } from "./options.js";
+
+const cleanups: (() => Promise<unknown> | unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+let messages = 0;
+function task(text: string, more: Partial<RemoteTask> = {}): RemoteTask {
+  return {
+    delegationId: "d-1",
+    messageId: `m-${++messages}`,
+    text,
+    artifacts: [],
+    metadata: { delegationId: "d-1" },
+    ...more,
+  };
+}
+
+function remote(agentCardUrl: string, more: Partial<A2aOptions> = {}): RemoteAgent {
+  const agent = a2a({ name: "research", agentCardUrl, ...more });
+  cleanups.push(() => agent.close());
+  return agent;
+}
+
+async function start(options: ScriptedAgentOptions): Promise<ScriptedAgent> {
+  const agent = await startScriptedAgent({ paceMs: 1, ...options });
+  cleanups.push(() => agent.close());
+  return agent;
+}
+
+async function collect(signals: AsyncIterable<RemoteSignal>): Promise<RemoteSignal[]> {
+  const all: RemoteSignal[] = [];
+  for await (const signal of signals) all.push(signal);
+  return all;
+}
+
+const never = () => new AbortController().signal;
+const textOf = (signals: readonly RemoteSignal[]) =>
+  signals.map((signal) => (signal.type === "text" ? signal.delta : "")).join("");
+const typesOf = (signals: readonly RemoteSignal[]) => signals.map(({ type }) => type);
+function bytesOf(signals: readonly RemoteSignal[], name: string): Buffer {
+  let bytes = Buffer.alloc(0);
+  for (const signal of signals) {
+    if (signal.type !== "artifact" || signal.chunk.name !== name) continue;
+    bytes = Buffer.concat(
+      signal.chunk.mode === "replace" ? [signal.chunk.bytes] : [bytes, signal.chunk.bytes],
+    );
+  }
+  return bytes;
+}
+
+describe("a2a against a real agent", () => {
+  let agent: ScriptedAgent;
+  beforeAll(async () => {
+    agent = await startScriptedAgent({ paceMs: 1, tenant: "acme" });
+  });
+  afterAll(() => agent.close());
+  const run = (text: string) => collect(remote(agent.cardUrl).start(task(text), never()));
+
+  test("describes the agent from its card", async () => {
+    expect(await remote(agent.url).describe(never())).toEqual({
+      name: "Research",
+      description: "Searches sources, reads them and writes notes.",
+      skills: [
+        {
+          id: "research",
+          name: "Research a topic",
+          description: "Reads sources on a topic and sums them up.",
+        },
+      ],
+      streaming: true,
+      fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
+  });
+
+  test("case 116: streams status, text and a file while the agent works, and ends with its closing words", async () => {
+    const signals = await run("Cache invalidation");
+    expect(signals[0]).toEqual({
+      type: "accepted",
+      taskId: expect.stringMatching(/\S/),
+      contextId: expect.stringMatching(/\S/),
+    });
+    expect(signals.filter(({ type }) => type === "status")).toEqual([
+      { type: "status", status: "submitted" },
+      { type: "status", status: "working", message: "Searching sources" },
+      { type: "status", status: "working", message: "Reading three sources" },
+    ]);
+    expect(signals.filter(({ type }) => type === "text").length).toBeGreaterThan(20);
+    expect(textOf(signals)).toMatch(
+      /^Three sources cover \*\*Cache invalidation\*\*\. They agree .* handed back\.$/,
+    );
+    expect(signals.find(({ type }) => type === "artifact")).toMatchObject({
+      chunk: { name: "cache-invalidation-notes.md", mimeType: "text/markdown", mode: "replace", last: true },
+    });
+    expect(bytesOf(signals, "cache-invalidation-notes.md").toString()).toContain(
+      "# Notes: Cache invalidation",
+    );
+    expect(signals.at(-1)).toEqual({
+      type: "completed",
+      message: "Read three sources on Cache invalidation and wrote notes.",
+    });
+  });
+
+  test("sends one message with the task's ids, metadata, artifacts, tenant and version", async () => {
+    const sent = task("#say hi", {
+      contextId: "context-of-ours",
+      metadata: { delegationId: "d-9", lineage: ["a"] },
+      artifacts: [
+        { name: "in.md", mimeType: "text/markdown", bytes: Buffer.from("# ä") },
+        { name: "in.bin", mimeType: "application/octet-stream", bytes: Buffer.from([255, 0]) },
+      ],
+    });
+    const before = (await agent.seen()).length;
+    const signals = await collect(remote(agent.cardUrl).start(sent, never()));
+    expect(signals[0]).toMatchObject({ type: "accepted", contextId: "context-of-ours" });
+    const calls = (await agent.seen()).slice(before);
+    expect(calls).toEqual([
+      {
+        method: "SendStreamingMessage",
+        params: {
+          tenant: "acme",
+          message: {
+            messageId: sent.messageId,
+            contextId: "context-of-ours",
+            role: "ROLE_USER",
+            parts: [
+              { text: "#say hi", mediaType: "text/plain" },
+              { text: "# ä", filename: "in.md", mediaType: "text/markdown" },
+              { raw: "/wA=", filename: "in.bin", mediaType: "application/octet-stream" },
+            ],
+            metadata: { delegationId: "d-9", lineage: ["a"] },
+          },
+          configuration: { historyLength: 0 },
+        },
+        headers: expect.objectContaining({ "a2a-version": "1.0" }),
+      },
+    ]);
+  });
+
+  test("case 073: a fresh task sends no context of its own", async () => {
+    const before = (await agent.seen()).length;
+    const [accepted] = await run("#say hi");
+    const [call] = (await agent.seen()).slice(before);
+    expect(call?.params).not.toHaveProperty("message.contextId");
+    expect(call?.params).not.toHaveProperty("message.taskId");
+    expect(accepted).toHaveProperty("contextId");
+  });
+
+  test("cases 048 and 115: chunks are joined with nothing between them, whatever characters they are made of", async () => {
+    expect(textOf(await run("#unicode"))).toBe(UNICODE_TEXT);
+    expect(textOf(await run("#chunks 30"))).toBe(
+      Array.from({ length: 30 }, (_, index) => `piece ${index + 1} `).join(""),
+    );
+    expect(textOf(await run("#say ha\n#say ha\n#say ha"))).toBe("hahaha");
+  });
+
+  test("a file in several chunks comes whole", async () => {
+    const signals = await run("#artifact big.bin 200000\n#artifact none.txt 0");
+    expect(
+      signals.filter((signal) => signal.type === "artifact" && signal.chunk.name === "big.bin"),
+    ).toHaveLength(4);
+    const bytes = bytesOf(signals, "big.bin");
+    expect(bytes).toHaveLength(200_000);
+    expect(bytes.subarray(65_536, 65_540)).toEqual(
+      Buffer.from(
+        [65_536, 65_537, 65_538, 65_539].map(
+          (index) => 32 + ((index * 7 + Math.floor(index / 95) * 13) % 95),
+        ),
+      ),
+    );
+    expect(signals).toContainEqual({
+      type: "artifact",
+      chunk: expect.objectContaining({
+        name: "none.txt",
+        mode: "replace",
+        bytes: new Uint8Array(),
+        last: true,
+      }),
+    });
+  });
+
+  test.each([
+    ["#say half\n#fail No sources", { type: "failed", message: "No sources", remoteStatus: "failed" }],
+    ["#reject Not mine", { type: "rejected", message: "Not mine" }],
+  ])("case 108: %j does not end as success", async (text, final) => {
+    expect((await run(text)).at(-1)).toEqual(final);
+  });
+
+  test("a bare message is an answer without a task", async () => {
+    const signals = await run("#message Forty-two.");
+    expect(typesOf(signals)).toEqual(["accepted", "text", "completed"]);
+    expect(signals[0]).not.toHaveProperty("taskId");
+    expect(textOf(signals)).toBe("Forty-two.");
+  });
+
+  test("asks for input with the agent's question, and ends there without a fault", async () => {
+    const signals = await run("#say So far\n#input Which year?");
+    expect(signals.at(-1)).toEqual({ type: "input_required", prompt: "Which year?" });
+  });
+
+  test("tells that a sign-in is needed and goes on watching", async () => {
+    const signals = await run("#auth Sign in at example.test\n#say done");
+    expect(signals).toContainEqual({ type: "auth_required", prompt: "Sign in at example.test" });
+    expect(textOf(signals)).toBe("done");
+    expect(signals.at(-1)?.type).toBe("completed");
+  });
+
+  test.each([
+    ["#say one\n#drop\n#hang", "interrupted"],
+    ["#say one\n#endstream\n#hang", "closed its stream without a final state"],
+  ])("%j is a disconnect after what was seen", async (text, words) => {
+    const signals = await run(text);
+    expect(textOf(signals)).toBe("one");
+    expect(typesOf(signals).filter((type) => type !== "status")).toEqual([
+      "accepted",
+      "text",
+      "disconnected",
+    ]);
+    expect(signals.at(-1)).toMatchObject({
+      message: expect.stringMatching(words === "interrupted" ? /broke/ : words),
+    });
+  });
+
+  test.each(["#duplicate-terminal", "#late-terminal"])(
+    "%s: only the first final state counts",
+    async (directive) => {
+      const signals = await run(`#say x\n${directive}`);
+      expect(typesOf(signals)).toEqual(["accepted", "status", "text", "completed"]);
+    },
+  );
+
+  test("cancel stops the task, with tenant, delegation and reason", async () => {
+    const research = remote(agent.cardUrl);
+    const stream = research.start(task("#hang"), never())[Symbol.asyncIterator]();
+    const { value: accepted } = await stream.next();
+    if (accepted?.type !== "accepted" || accepted.taskId === undefined) throw new Error("not accepted");
+    const { taskId } = accepted;
+    const answer = await research.cancel({ taskId }, { delegationId: "d-1", reason: "user" }, never());
+    expect(answer).toEqual({ outcome: "cancelled" });
+    const call = (await agent.seen()).findLast(({ method }) => method === "CancelTask");
+    expect(call?.params).toEqual({
+      tenant: "acme",
+      id: taskId,
+      metadata: { delegationId: "d-1", reason: "user" },
+    });
+    const rest: string[] = [];
+    for (let next = await stream.next(); !next.done; next = await stream.next()) rest.push(next.value.type);
+    expect(rest.at(-1)).toBe("cancelled");
+    expect(await research.look({ taskId }, never())).toEqual({ over: true, remoteStatus: "canceled" });
+  });
+
+  test("cancel of a task that is over, or that nobody knows, says so", async () => {
+    const research = remote(agent.cardUrl);
+    const [accepted] = await collect(research.start(task("#say x"), never()));
+    const taskId = accepted?.type === "accepted" ? (accepted.taskId ?? "") : "";
+    const request = { delegationId: "d-1", reason: "user" };
+    expect(await research.cancel({ taskId }, request, never())).toEqual({
+      outcome: "already_over",
+      remoteStatus: "completed",
+    });
+    expect(await research.cancel({ taskId: "no-such-task" }, request, never())).toEqual({
+      outcome: "already_over",
+      remoteStatus: "not-found",
+    });
+  });
+
+  test("cancel of an agent that never confirms is bounded by the signal", async () => {
+    const research = remote(agent.cardUrl);
+    const controller = new AbortController();
+    cleanups.push(() => controller.abort());
+    const stream = research.start(task("#stubborn"), controller.signal)[Symbol.asyncIterator]();
+    const { value: accepted } = await stream.next();
+    const taskId = accepted?.type === "accepted" ? (accepted.taskId ?? "") : "";
+    const bound = new AbortController();
+    const answer = research.cancel({ taskId }, { delegationId: "d-1", reason: "user" }, bound.signal);
+    while (
+      !(await agent.seen()).some(({ method, params }) => method === "CancelTask" && id(params) === taskId)
+    ) {
+      // The call is on its way.
+    }
+    bound.abort(new Error("time is up"));
+    expect(await answer).toEqual({
+      outcome: "pending",
+      detail: expect.stringContaining("did not answer in time"),
+    });
+    expect(await research.look({ taskId }, never())).toEqual({ over: false, remoteStatus: "working" });
+  });
+
+  test("case 030: an abort, or leaving early, ends the iteration and closes the connection", async () => {
+    const research = remote(agent.cardUrl);
+    const controller = new AbortController();
+    const seen: RemoteSignal[] = [];
+    for await (const signal of research.start(task("#hang"), controller.signal)) {
+      seen.push(signal);
+      if (signal.type === "status") controller.abort(new Error("enough"));
+    }
+    expect(typesOf(seen)).toEqual(["accepted", "status"]);
+    for await (const signal of research.start(task("#hang"), never())) {
+      expect(signal.type).toBe("accepted");
+      break;
+    }
+    expect(await collect(research.start(task("#say x"), controller.signal))).toEqual([]);
+  });
+});
+
+function id(params: unknown): unknown {
+  return typeof params === "object" && params !== null && "id" in params ? params.id : undefined;
+}
+
+describe("a2a with other settings of a real agent", () => {
+  test("speaks REST when that is all there is", async () => {
+    const agent = await start({ binding: "rest", tenant: "acme" });
+    const research = remote(agent.cardUrl);
+    const signals = await collect(research.start(task("#chunks 3\n#artifact a.txt 10"), never()));
+    expect(textOf(signals)).toBe("piece 1 piece 2 piece 3 ");
+    expect(bytesOf(signals, "a.txt")).toHaveLength(10);
+    expect(signals.at(-1)).toEqual({ type: "completed", message: "Done." });
+    expect((await agent.seen()).map(({ method }) => method)).toEqual(["POST /rest/acme/message:stream"]);
+    const taskId = signals[0]?.type === "accepted" ? (signals[0].taskId ?? "") : "";
+    expect(await research.cancel({ taskId }, { delegationId: "d", reason: "r" }, never())).toEqual({
+      outcome: "already_over",
+      remoteStatus: "completed",
+    });
+  });
+
+  test("an agent that cannot stream is refused before anything is sent", async () => {
+    const agent = await start({ streaming: false });
+    const research = remote(agent.cardUrl);
+    expect((await research.describe(never())).streaming).toBe(false);
+    expect(await collect(research.start(task("#say x"), never()))).toEqual([
+      expect.objectContaining({ type: "failed", code: "capability_unsupported" }),
+    ]);
+    expect(await agent.seen()).toEqual([]);
+  });
+
+  test("case 070: a card behind auth is read with the credential; a wrong one is named as such and never shown", async () => {
+    const agent = await start({ token: "s3cret-token", guardCard: true });
+    const right = remote(agent.cardUrl, { auth: { mode: "bearer", token: "s3cret-token" } });
+    expect((await right.describe(never())).name).toBe("Research");
+    expect((await collect(right.start(task("#say x"), never()))).at(-1)?.type).toBe("completed");
+    expect((await agent.seen())[0]?.headers.authorization).toBe("(present)");
+
+    const wrong = remote(agent.cardUrl, { auth: { mode: "bearer", token: "wr0ng-token" } });
+    const error = await wrong.describe(never()).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({
+      code: "agent_unavailable",
+      retryable: false,
+      message: expect.stringMatching(/HTTP 401.*auth/s),
+    });
+    expect(String(error)).not.toContain("wr0ng");
+  });
+
+  test("a refused credential on the call is agent_unavailable, and says what to check", async () => {
+    const agent = await start({ token: "s3cret-token" });
+    expect(await collect(remote(agent.cardUrl).start(task("#say x"), never()))).toEqual([
+      {
+        type: "failed",
+        code: "agent_unavailable",
+        retryable: false,
+        message: expect.stringMatching(/HTTP 401.*Check the auth/s),
+      },
+    ]);
+  });
+
+  test("an agent that is gone is unavailable, and again there when it is back", async () => {
+    const first = await start({});
+    const port = Number(new URL(first.url).port);
+    const research = remote(first.cardUrl, { limits: { cardMaxAgeMs: 0 } });
+    await research.describe(never());
+    await first.close();
+    await expect(research.describe(never())).rejects.toMatchObject({
+      code: "agent_unavailable",
+      retryable: true,
+    });
+    expect(await collect(research.start(task("#say x"), never()))).toEqual([
+      expect.objectContaining({ type: "failed", code: "agent_unavailable", retryable: true }),
+    ]);
+    await start({ port });
+    expect((await collect(research.start(task("#say x"), never()))).at(-1)?.type).toBe("completed");
+  });
+
+  test("the process of an agent that dies is a disconnect", async () => {
+    const agent = await start({});
+    const signals: RemoteSignal[] = [];
+    for await (const signal of remote(agent.cardUrl).start(task("#say x\n#hang"), never())) {
+      signals.push(signal);
+      if (signal.type === "text") process.kill(agent.pid, "SIGKILL");
+    }
+    expect(signals.at(-1)?.type).toBe("disconnected");
+  });
+});
+
+describe("a2a against servers that misbehave", () => {
+  type Rpc = { id: number; method: string; params: { id?: string } };
+
+  /** An agent whose answers to JSON-RPC calls are written by hand. */
+  async function serve(
+    answer: (rpc: Rpc, response: ServerResponse, request: IncomingMessage) => void,
+    card: object = {},
+  ) {
+    const calls: Rpc[] = [];
+    const listener: RequestListener = (request, response) => {
+      if (request.method === "GET") {
+        response.setHeader("content-type", "application/json");
+        const url = `http://localhost:${port}/rpc`;
+        response.end(
+          JSON.stringify({
+            name: "Odd",
+            supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+            capabilities: { streaming: true },
+            ...card,
+          }),
+        );
+        return;
+      }
+      let body = "";
+      request.on("data", (bytes) => (body += bytes));
+      request.on("end", () => {
+        const rpc = JSON.parse(body) as Rpc;
+        calls.push(rpc);
+        answer(rpc, response, request);
+      });
+    };
+    const server = createServer(listener).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    cleanups.push(
+      () => server.close(),
+      () => server.closeAllConnections(),
+    );
+    return { url: `http://127.0.0.1:${port}`, calls, server };
+  }
+
+  const accepted = { task: { id: "t-1", contextId: "c-1", status: { state: "TASK_STATE_WORKING" } } };
+  const completed = {
+    statusUpdate: { taskId: "t-1", contextId: "c-1", status: { state: "TASK_STATE_COMPLETED" } },
+  };
+  function events(response: ServerResponse, rpc: Rpc, results: unknown[], end = true) {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    for (const result of results)
+      response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result })}\n\n`);
+    if (end) response.end();
+  }
+  function rpcError(response: ServerResponse, rpc: Rpc, code: number, status = 200) {
+    response.writeHead(status, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: rpc.id, error: { code, message: `Reason ${code}` } }));
+  }
+  const run = (url: string, more: Partial<A2aOptions> = {}) =>
+    collect(remote(url, more).start(task("x"), never()));
+
+  test.each([
+    [-32004, "remote_rejected"],
+    [-32005, "remote_rejected"],
+    [-32602, "remote_rejected"],
+    [-32600, "remote_rejected"],
+    [-32601, "capability_unsupported"],
+    [-32008, "capability_unsupported"],
+    [-32009, "capability_unsupported"],
+    [-32603, "remote_failed"],
+    [-1, "remote_failed"],
+  ])("JSON-RPC error %i to the send becomes %s, also with HTTP 400", async (code, expected) => {
+    for (const status of [200, 400]) {
+      const { url, calls } = await serve((rpc, response) => rpcError(response, rpc, code, status));
+      expect(await run(url)).toEqual([
+        {
+          type: "failed",
+          code: expected,
+          retryable: false,
+          message: expect.stringContaining(`Reason ${code}`),
+        },
+      ]);
+      expect(calls).toHaveLength(1);
+    }
+  });
+
+  test("429 and 503 may be tried again, with the remote's own delay", async () => {
+    for (const status of [429, 503]) {
+      const { url, calls } = await serve((_rpc, response) =>
+        response.writeHead(status, { "retry-after": "12" }).end("busy"),
+      );
+      expect(await run(url)).toEqual([
+        {
+          type: "failed",
+          code: "agent_unavailable",
+          retryable: true,
+          message: expect.stringContaining("12 s"),
+        },
+      ]);
+      expect(calls).toHaveLength(1);
+    }
+  });
+
+  test("case 065: a wrong endpoint names the final URL", async () => {
+    const { url } = await serve((_rpc, response) => response.writeHead(404).end("<h1>Not here</h1>"));
+    expect(await run(url)).toEqual([
+      expect.objectContaining({
+        code: "agent_unavailable",
+        message: expect.stringMatching(/localhost:\d+\/rpc.*404/s),
+      }),
+    ]);
+  });
+
+  test("an answer that is not A2A fails without its text", async () => {
+    const { url } = await serve((_rpc, response) => response.end("<h1>private page</h1>"));
+    const [signal] = await run(url);
+    expect(signal).toMatchObject({ type: "failed", code: "remote_failed" });
+    expect(JSON.stringify(signal)).not.toContain("private");
+  });
+
+  test("a redirect of the call is refused", async () => {
+    const { url } = await serve((_rpc, response) =>
+      response.writeHead(307, { location: "http://evil.example/" }).end(),
+    );
+    expect(await run(url)).toEqual([expect.objectContaining({ type: "failed", code: "policy_denied" })]);
+  });
+
+  test("case 050: a send that broke without an answer is never repeated", async () => {
+    const { url, calls } = await serve((_rpc, _response, request) => request.socket.destroy());
+    expect(await run(url)).toEqual([{ type: "disconnected", message: expect.stringContaining("broke") }]);
+    expect(calls).toHaveLength(1);
+  });
+
+  test("case 113: silence on an open stream is a disconnect, on our own clock; a comment is a sign of life", async () => {
+    const clock = new ManualClock();
+    let stream: ServerResponse | undefined;
+    const { url } = await serve((rpc, response) => {
+      stream = response;
+      events(response, rpc, [accepted], false);
+    });
+    const signals = remote(url, { clock, limits: { idleTimeoutMs: 60_000 } })
+      .start(task("x"), never())
+      [Symbol.asyncIterator]();
+    expect((await signals.next()).value?.type).toBe("accepted");
+    expect((await signals.next()).value?.type).toBe("status");
+    const next = signals.next();
+    await clock.advance(59_000);
+    stream?.write(": still here\n\n");
+    while (clock.next !== 60_000) await clock.advance(0);
+    await clock.advance(59_000);
+    expect(clock.pending).toBe(1);
+    await clock.advance(1_000);
+    expect((await next).value).toEqual({
+      type: "disconnected",
+      message: expect.stringContaining("60000 ms"),
+    });
+    expect((await signals.next()).done).toBe(true);
+    expect(clock.pending).toBe(0);
+  });
+
+  test.each([
+    ["cut in the middle of an event", 'data: {"jsonrpc":"2.0","id":1,"result":{"statusUpd'],
+    ["no JSON", "data: not json\n\n"],
+    [
+      "an integer that would be rounded",
+      'data: {"jsonrpc":"2.0","id":1,"result":{"n":12345678901234567890}}\n\n',
+    ],
+    ["an error envelope", 'data: {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"boom"}}\n\n'],
+  ])("a stream with %s is a disconnect, the task may go on", async (_name, text) => {
+    const { url } = await serve((rpc, response) => {
+      events(response, rpc, [accepted], false);
+      response.end(text);
+    });
+    const signals = await run(url);
+    expect(typesOf(signals)).toEqual(["accepted", "status", "disconnected"]);
+  });
+
+  test("oversized events and bodies end as artifact_too_large, with what came before", async () => {
+    const large = {
+      artifactUpdate: { taskId: "t-1", artifact: { artifactId: "a", parts: [{ text: "x".repeat(5000) }] } },
+    };
+    const { url } = await serve((rpc, response) =>
+      events(response, rpc, [accepted, large, large, completed]),
+    );
+    const end = expect.objectContaining({ type: "failed", code: "artifact_too_large" });
+    expect((await run(url, { limits: { maxEventBytes: 2000 } })).at(-1)).toEqual(end);
+    const partial = await run(url, { limits: { maxResponseBytes: 8000 } });
+    expect(partial.at(-1)).toEqual(end);
+    expect((await run(url)).at(-1)?.type).toBe("completed");
+  });
+
+  test("framing and members that others send are tolerated: CRLF, U+001E, unknown states and payloads", async () => {
+    const { url } = await serve((rpc, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      const results = [
+        { future: { a: 1 } },
+        { task: { id: "t-1", contextId: "c-1", status: { state: "TASK_STATE_DREAMING" }, future: 1 } },
+        { task: { id: "t-1", contextId: "c-1" } },
+        {
+          artifactUpdate: {
+            taskId: "t-1",
+            append: true,
+            artifact: { artifactId: "new", parts: [{ text: "hi" }, { odd: 1 }] },
+          },
+        },
+        completed,
+      ];
+      for (const result of results) {
+        response.write(
+          `: c\r\ndata: \u001e${JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result })}\r\n\r\n`,
+        );
+      }
+      response.end();
+    });
+    expect(await run(url)).toEqual([
+      { type: "accepted", taskId: "t-1", contextId: "c-1" },
+      { type: "status", status: "unknown" },
+      expect.anything(),
+      { type: "completed" },
+    ]);
+  });
+
+  test("a credential that the remote repeats in its errors and statuses is removed", async () => {
+    const token = "t0ps3cret-token";
+    const { url } = await serve((rpc, response) => {
+      events(response, rpc, [
+        accepted,
+        {
+          statusUpdate: {
+            taskId: "t-1",
+            status: { state: "TASK_STATE_FAILED", message: { parts: [{ text: `bad ${token}` }] } },
+          },
+        },
+      ]);
+    });
+    expect((await run(url, { auth: { mode: "bearer", token } })).at(-1)).toEqual({
+      type: "failed",
+      message: "bad [redacted]",
+      remoteStatus: "failed",
+    });
+  });
+
+  test("cancel: codes that servers disagree about are settled by one look at the task", async () => {
+    let state = "TASK_STATE_FAILED";
+    const { url } = await serve((rpc, response) => {
+      if (rpc.method === "CancelTask") return rpcError(response, rpc, -32603);
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({ jsonrpc: "2.0", id: rpc.id, result: { id: rpc.params.id, status: { state } } }),
+      );
+    });
+    const research = remote(url);
+    const cancel = () => research.cancel({ taskId: "t-1" }, { delegationId: "d", reason: "r" }, never());
+    expect(await cancel()).toEqual({ outcome: "already_over", remoteStatus: "failed" });
+    state = "TASK_STATE_CANCELED";
+    expect(await cancel()).toEqual({ outcome: "cancelled" });
+    state = "TASK_STATE_WORKING";
+    expect(await cancel()).toEqual({ outcome: "pending", detail: expect.stringContaining("Reason -32603") });
+  });
+
+  test("close ends a stream that is open", async () => {
+    const { url } = await serve((rpc, response) => events(response, rpc, [accepted], false));
+    const research = remote(url);
+    const signals: RemoteSignal[] = [];
+    for await (const signal of research.start(task("x"), never())) {
+      signals.push(signal);
+      if (signal.type === "status") await research.close();
+    }
+    expect(signals.at(-1)?.type).toBe("disconnected");
+  });
+});
+
+describe("options", () => {
+  test.each<[string, Partial<A2aOptions>]>([
+    ["a relative card URL", { agentCardUrl: "/card.json" }],
+    ["another scheme", { agentCardUrl: "file:///etc/passwd" }],
+    ["a password in the URL", { agentCardUrl: "https://u:p4ssw0rd@a.example/" }],
+    ["a bad override", { endpointUrlOverride: "nonsense" }],
+    ["a bad trusted origin", { trustedOrigins: ["a.example"] }],
+    ["an empty token", { auth: { mode: "bearer", token: "" } }],
+    ["a token with a line break", { auth: { mode: "bearer", token: "p4ssw0rd\nx" } }],
+    ["a bad header name", { auth: { mode: "api_key", key: "k", headerName: "X Key" } }],
+    ["no name", { name: " " }],
+  ])("refuses %s, without showing a secret", (_name, more) => {
+    const make = () => a2a({ name: "research", agentCardUrl: "https://a.example/", ...more });
+    expect(make).toThrowError(
+      expect.objectContaining({ code: "invalid_input", message: expect.not.stringContaining("p4ssw0rd") }),
+    );
+  });
+});

@@ -1,0 +1,148 @@
+import {
+  A2AError,
+  ContentTypeNotSupportedError,
+  ExtensionSupportRequiredError,
+  isJsonRpcError,
+  isRestError,
+  RequestMalformedError,
+  TaskNotCancelableError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+  VersionNotSupportedError,
+} from "@a2a-js/sdk/errors";
+import { TroupeError } from "../../core/errors.js";
+import type { DelegationErrorCode } from "../../delegation/events.js";
+import { WireError } from "../../wire/errors.js";
+import { printableUrl } from "../../wire/origin.js";
+import { capText } from "./words.js";
+
+/** Why a call to a remote did not work. */
+export interface Failure {
+  readonly code: DelegationErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  /** The request may have been received: whether the task runs is not known. */
+  readonly ambiguous: boolean;
+}
+
+/** What {@link describeFailure} may name. */
+export interface FailureContext {
+  readonly agent: string;
+  readonly url: string;
+  readonly redact: (text: string) => string;
+}
+
+/** JSON-RPC 2.0, section 5.1. */
+const METHOD_NOT_FOUND = -32601;
+
+/** Characters of a remote's own words in an error. */
+const MAX_REMOTE_WORDS = 300;
+
+/** The SDK wraps an error that comes within a stream. */
+function unwrap(error: unknown): unknown {
+  return error instanceof Error && !(error instanceof A2AError) && error.cause instanceof A2AError
+    ? error.cause
+    : error;
+}
+
+/** Whether the remote says that it does not know the task. */
+export function isTaskNotFound(error: unknown): boolean {
+  return unwrap(error) instanceof TaskNotFoundError;
+}
+
+/** Makes of anything that a call can throw a typed failure that says what to do. */
+export function describeFailure(thrown: unknown, context: FailureContext): Failure {
+  const error = unwrap(thrown);
+  const agent = `The agent "${context.agent}"`;
+  const where = `${agent} (${printableUrl(context.url)})`;
+  const failure = (
+    code: DelegationErrorCode,
+    message: string,
+    retryable = false,
+    ambiguous = false,
+  ): Failure => ({
+    code,
+    message: context.redact(message),
+    retryable,
+    ambiguous,
+  });
+  if (error instanceof WireError) return wireFailure(error, failure, agent);
+  if (error instanceof TroupeError)
+    return failure(error.code as DelegationErrorCode, error.message, error.retryable);
+  if (error instanceof A2AError) {
+    const { code, verb } = refusal(error);
+    const words = capText(error.message.replaceAll(/\s+/g, " ").trim(), MAX_REMOTE_WORDS);
+    return failure(code, `${where} ${verb}: ${words}`);
+  }
+  // The SDK's plain errors quote bodies, so their text is not passed on.
+  return failure(
+    "remote_failed",
+    `${where} gave an answer that is not A2A. Check that its card names the right endpoint.`,
+    false,
+    true,
+  );
+}
+
+function wireFailure(
+  error: WireError,
+  failure: (code: DelegationErrorCode, message: string, retryable?: boolean, ambiguous?: boolean) => Failure,
+  agent: string,
+): Failure {
+  switch (error.code) {
+    case "origin_refused":
+    case "redirect_refused":
+      return failure(
+        "policy_denied",
+        `${agent}: ${error.message} If it is right, add its origin to trustedOrigins.`,
+      );
+    case "unreachable":
+      return failure(
+        "agent_unavailable",
+        `${agent} cannot be reached: ${error.message} Check that it runs.`,
+        true,
+      );
+    case "unauthorized":
+      return failure("agent_unavailable", `${agent}: ${error.message} Check the auth of its entry.`);
+    case "overloaded":
+      return failure("agent_unavailable", `${agent}: ${error.message}`, true);
+    case "too_large":
+      return failure("artifact_too_large", `${agent} sent too much: ${error.message}`, false, true);
+    case "http_status": {
+      const { status = 0 } = error;
+      if (status === 400 || status === 415 || status === 422)
+        return failure("remote_rejected", `${agent}: ${error.message}`);
+      if (status === 413)
+        return failure("invalid_input", `${agent}: ${error.message} The task is too large for it.`);
+      if (status < 500)
+        return failure("agent_unavailable", `${agent}: ${error.message} Check the endpoint of its card.`);
+      return failure("remote_failed", `${agent}: ${error.message}`, false, true);
+    }
+    case "silent":
+    case "interrupted":
+    case "malformed":
+      return failure("stream_interrupted", `${agent}: ${error.message}`, false, true);
+  }
+}
+
+/** What the remote's error class means; whatever it is, the task was not taken. */
+function refusal(error: unknown): { readonly code: DelegationErrorCode; readonly verb: string } {
+  if (error instanceof VersionNotSupportedError)
+    return { code: "capability_unsupported", verb: "does not speak this version" };
+  if (error instanceof ExtensionSupportRequiredError)
+    return { code: "capability_unsupported", verb: "requires an extension" };
+  // The SDK has no class of its own for "method not found".
+  if (isJsonRpcError(error) && error.envelopeCode === METHOD_NOT_FOUND) {
+    return { code: "capability_unsupported", verb: "does not know the method" };
+  }
+  const rejected =
+    error instanceof UnsupportedOperationError ||
+    error instanceof ContentTypeNotSupportedError ||
+    error instanceof RequestMalformedError ||
+    error instanceof TaskNotFoundError ||
+    error instanceof TaskNotCancelableError;
+  if (rejected) return { code: "remote_rejected", verb: "refused the task" };
+  if (isRestError(error) && (error.statusCode === 404 || error.statusCode === 405)) {
+    return { code: "agent_unavailable", verb: "has nothing at that URL" };
+  }
+  return { code: "remote_failed", verb: "answered with an error" };
+}

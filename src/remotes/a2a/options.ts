@@ -1,0 +1,119 @@
+import type { Clock } from "../../core/clock.js";
+import { TroupeError } from "../../core/errors.js";
+import { comparableOrigin } from "../../wire/origin.js";
+
+/** How calls to a remote prove who they are. */
+export type A2aAuth =
+  | { readonly mode: "none" }
+  | { readonly mode: "bearer"; readonly token: string }
+  /** `headerName` defaults to `X-API-Key`. */
+  | { readonly mode: "api_key"; readonly key: string; readonly headerName?: string };
+
+/** Bounds of what a remote may take, in bytes and milliseconds. */
+export interface A2aLimits {
+  /** Fetching the card, all tries together. Default 5,000 ms. */
+  readonly cardTimeoutMs?: number;
+  /** How long a card is used without asking again, when its server does not say. Default 30,000 ms. */
+  readonly cardMaxAgeMs?: number;
+  /** Until a connection stands. Default 5,000 ms. */
+  readonly connectTimeoutMs?: number;
+  /** Silence on an open stream after which it counts as lost. Default 600,000 ms. */
+  readonly idleTimeoutMs?: number;
+  /** One response, a whole stream included. Default 64 MiB. */
+  readonly maxResponseBytes?: number;
+  /** One event of a stream. Default 4 MiB. */
+  readonly maxEventBytes?: number;
+}
+
+/** Options of {@link a2a}. */
+export interface A2aOptions {
+  /** The key by which the model knows the remote. */
+  readonly name: string;
+  /**
+   * The card's full URL, taken as it is; or a base URL, under which `/.well-known/agent-card.json` and then
+   * `/.well-known/agent.json` are tried.
+   */
+  readonly agentCardUrl: string;
+  /**
+   * Where calls really go. The URL of a card: the card is fetched there, and its interfaces are called at that origin. Any other
+   * URL is the endpoint itself.
+   */
+  readonly endpointUrlOverride?: string;
+  readonly auth?: A2aAuth;
+  /** Origins beside the entry's own that may be called, with the credential. */
+  readonly trustedOrigins?: readonly string[];
+  readonly limits?: A2aLimits;
+  readonly clock?: Clock;
+}
+
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+/** Printable ASCII: anything else cannot be a header value everywhere. */
+const HEADER_VALUE = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+/**
+ * Checks what a host configured.
+ * @throws TroupeError `invalid_input`, which names the option and never its value if that is secret.
+ */
+export function checkOptions(options: A2aOptions): void {
+  const refuse = (text: string): never => {
+    throw new TroupeError("invalid_input", `Remote agent "${options.name}": ${text}`);
+  };
+  if (options.name.trim() === "") refuse("it needs a name.");
+  if (comparableOrigin(options.agentCardUrl) === undefined) {
+    refuse("agentCardUrl must be an absolute http or https URL without user and password.");
+  }
+  if (
+    options.endpointUrlOverride !== undefined &&
+    comparableOrigin(options.endpointUrlOverride) === undefined
+  ) {
+    refuse("endpointUrlOverride must be an absolute http or https URL without user and password.");
+  }
+  for (const origin of options.trustedOrigins ?? []) {
+    if (comparableOrigin(origin) === undefined)
+      refuse("each of trustedOrigins must be an absolute http or https URL.");
+  }
+  const { auth } = options;
+  if (auth?.mode === "bearer" && !HEADER_VALUE.test(auth.token)) {
+    refuse("auth.token is empty or holds characters that an HTTP header cannot carry.");
+  }
+  if (auth?.mode === "api_key") {
+    if (!HEADER_VALUE.test(auth.key))
+      refuse("auth.key is empty or holds characters that an HTTP header cannot carry.");
+    if (auth.headerName !== undefined && !HEADER_NAME.test(auth.headerName))
+      refuse("auth.headerName is not a header name.");
+  }
+}
+
+/** The headers that carry the credential. */
+export function credentialHeaders(auth: A2aAuth | undefined): Record<string, string> {
+  switch (auth?.mode) {
+    case "bearer":
+      return { Authorization: `Bearer ${auth.token}` };
+    case "api_key":
+      return { [auth.headerName ?? "X-API-Key"]: auth.key };
+    default:
+      return {};
+  }
+}
+
+/** What must never be seen in a text. */
+export function secretsOf(auth: A2aAuth | undefined): string[] {
+  if (auth?.mode === "bearer") return [auth.token];
+  return auth?.mode === "api_key" ? [auth.key] : [];
+}
+
+/** Whether `url` names a card rather than a base or an endpoint. */
+export function isCardUrl(url: string): boolean {
+  const { pathname } = new URL(url);
+  return pathname.includes("/.well-known/") || pathname.endsWith(".json");
+}
+
+/** The origins that may be called, and that the credential may go to. */
+export function entryOrigins(options: A2aOptions): string[] {
+  const { agentCardUrl, endpointUrlOverride, trustedOrigins = [] } = options;
+  return [
+    agentCardUrl,
+    ...(endpointUrlOverride === undefined ? [] : [endpointUrlOverride]),
+    ...trustedOrigins,
+  ];
+}
