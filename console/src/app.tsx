@@ -25,7 +25,8 @@ export function App({ client }: { client: Client }) {
   const { runs } = store.view;
   const last = runs.at(-1);
   const needsYou = last !== undefined && runNeedsYou(last);
-  const working = store.activeRun !== undefined || (store.pending !== undefined && store.pending.error === undefined);
+  const working =
+    store.activeRun !== undefined || (store.pending !== undefined && store.pending.error === undefined);
   useEffect(() => {
     document.title = needsYou ? "● Needs you · Troupe" : working ? "Working… · Troupe" : "Troupe";
   }, [needsYou, working]);
@@ -45,7 +46,13 @@ export function App({ client }: { client: Client }) {
         ) : (
           <Conversation key={store.threadId} store={store} onRetry={send} />
         )}
-        <Composer key={`composer-${store.threadId}`} store={store} hosts={hosts} working={working} onSend={send} />
+        <Composer
+          key={`composer-${store.threadId}`}
+          store={store}
+          hosts={hosts}
+          working={working}
+          onSend={send}
+        />
         <Announcer key={`announcer-${store.threadId}`} store={store} />
       </div>
     </ThreadProvider>

@@ -51,7 +51,9 @@ const DRAWINGS: Readonly<Record<IconName, ReactNode>> = {
       <circle cx="8" cy="8" r="1.8" />
     </>
   ),
-  file: <path d="M9 1.8H4.5A1.2 1.2 0 0 0 3.3 3v10a1.2 1.2 0 0 0 1.2 1.2h7a1.2 1.2 0 0 0 1.2-1.2V5.5zM9 1.8v3.7h3.7" />,
+  file: (
+    <path d="M9 1.8H4.5A1.2 1.2 0 0 0 3.3 3v10a1.2 1.2 0 0 0 1.2 1.2h7a1.2 1.2 0 0 0 1.2-1.2V5.5zM9 1.8v3.7h3.7" />
+  ),
   plus: <path d="M8 3v10M3 8h10" />,
   ring: <path d="M8 2.5A5.5 5.5 0 1 1 2.5 8" />,
   send: <path d="M8 13V3M3.5 7.5 8 3l4.5 4.5" />,

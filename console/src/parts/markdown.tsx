@@ -57,7 +57,11 @@ export function StreamingMarkdown({ text }: { text: string }) {
 
 const Block = memo(function Block({ text }: { text: string }) {
   return (
-    <ReactMarkdown skipHtml components={COMPONENTS} urlTransform={(url) => (SAFE_ADDRESS.test(url) ? url : "")}>
+    <ReactMarkdown
+      skipHtml
+      components={COMPONENTS}
+      urlTransform={(url) => (SAFE_ADDRESS.test(url) ? url : "")}
+    >
       {text}
     </ReactMarkdown>
   );

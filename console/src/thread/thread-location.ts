@@ -32,7 +32,9 @@ export function rememberThread(threadId: string): void {
 
 function readLocation(): ThreadLocation {
   const threadId = threadInAddress();
-  return threadId === undefined ? { threadId: createClientId("thread"), known: false } : { threadId, known: true };
+  return threadId === undefined
+    ? { threadId: createClientId("thread"), known: false }
+    : { threadId, known: true };
 }
 
 function threadInAddress(): string | undefined {

@@ -170,7 +170,8 @@ export class ThreadStore {
       }
     } catch (error) {
       if (stream.signal.aborted) return;
-      if (error instanceof ClientError && error.code === "not_found") this.#connection = { status: "unknown" };
+      if (error instanceof ClientError && error.code === "not_found")
+        this.#connection = { status: "unknown" };
       this.#changed();
     }
   }

@@ -15,8 +15,9 @@ const START_TIMEOUT_MS = 60_000;
 const GRACE_MS = 5_000;
 /** How long an interrupted program may take to say how its turn ended. */
 const INTERRUPT_MS = 1_000;
-/** A program that is being cancelled, or that cannot be trusted any more, gets less time. */
 const CANCEL_PATIENCE: ProgramPatience = { inputMs: 1_000, terminateMs: 2_000 };
+/** What the program still says is of no use. */
+const FAULT_PATIENCE: ProgramPatience = { inputMs: 0, terminateMs: 2_000 };
 /** The program repeats a refused login for minutes; the second refusal is believed. */
 const BELIEVED_REFUSAL = 2;
 
@@ -135,7 +136,7 @@ export class ClaudeRun {
       this.#control.request({ subtype: "interrupt" }).catch(() => {});
       await withinTime(this.#clock, INTERRUPT_MS, Promise.race([told, this.#program.exited]));
     }
-    return this.#program.end(CANCEL_PATIENCE);
+    return this.#program.end(stop === "fault" ? FAULT_PATIENCE : CANCEL_PATIENCE);
   }
 
   #conclude(cancelled: boolean, exit: ProgramExit): DriverOutcome {

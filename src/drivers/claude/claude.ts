@@ -51,6 +51,7 @@ async function start(
   if (refusal !== undefined) return { status: "failed", error: new TroupeError("resume_failed", refusal) };
   const temporary = await temporaryDirectory();
   try {
+    if (request.signal.aborted) return { status: "cancelled" };
     return await new ClaudeRun({
       options,
       request,

@@ -2,8 +2,8 @@ import type { Artifact, Part } from "@a2a-js/sdk";
 import type { RemoteSignal } from "../../delegation/remote.js";
 import { cleanName, partBytes, safeId } from "./words.js";
 
-/** Artifacts of this name or id hold what the agent says. */
-const SPOKEN = "assistant-output";
+/** Artifacts of this name or id hold what the agent says. `response.txt` is Mastra's name for it. */
+const SPOKEN: ReadonlySet<string> = new Set(["assistant-output", "response.txt"]);
 /** A name that ends like this belongs to a file. */
 const FILE_NAME = /\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 
@@ -28,6 +28,8 @@ interface FileArtifact {
   /** Ids given so far. */
   count: number;
   lastId: string | undefined;
+  /** The artifact's own name, from the last update that had one. */
+  name: string | undefined;
 }
 
 /** Turns artifact updates into text and artifact signals, and keeps what it needs to tell news from repetition. */
@@ -69,7 +71,7 @@ export class ArtifactAssembler {
   #isSpoken(artifact: Artifact): boolean {
     if (this.#spoken.has(artifact.artifactId)) return true;
     if (this.#files.has(artifact.artifactId)) return false;
-    if (artifact.name === SPOKEN || artifact.artifactId === SPOKEN) return true;
+    if (SPOKEN.has(artifact.name) || SPOKEN.has(artifact.artifactId)) return true;
     if (FILE_NAME.test(artifact.name) || artifact.parts.length === 0) return false;
     return artifact.parts.every(
       (part) =>
@@ -109,7 +111,7 @@ export class ArtifactAssembler {
     if (kept === undefined) {
       // Nothing is known of it yet, neither content nor kind.
       if (contents.length === 0) return [];
-      kept = { files: new Map(), count: 0, lastId: undefined };
+      kept = { files: new Map(), count: 0, lastId: undefined, name: undefined };
       this.#files.set(artifact.artifactId, kept);
     }
     if (contents.length === 0) {
@@ -118,8 +120,9 @@ export class ArtifactAssembler {
         { type: "artifact", chunk: { id: kept.lastId, mode: "append", bytes: new Uint8Array(), last: true } },
       ];
     }
+    kept.name = cleanName(artifact.name) ?? kept.name;
     const started = new Set<string>();
-    return contents.map(({ part, bytes, mimeType }, index) => {
+    const pieces = contents.map(({ part, bytes, mimeType }) => {
       const { file, created } = fileOf(
         kept,
         artifact,
@@ -132,19 +135,20 @@ export class ArtifactAssembler {
       started.add(id);
       file.size = replace ? bytes.length : file.size + bytes.length;
       kept.lastId = id;
-      const name = cleanName(part.filename) ?? cleanName(artifact.name);
-      return {
-        type: "artifact",
-        chunk: {
-          id,
-          ...(name === undefined ? {} : { name }),
-          mimeType,
-          mode: replace ? "replace" : "append",
-          bytes,
-          last: last && index === contents.length - 1,
-        },
-      };
+      return { id, name: cleanName(part.filename) ?? kept.name, mimeType, replace, bytes };
     });
+    const lastPiece = new Map(pieces.map(({ id }, index) => [id, index]));
+    return pieces.map(({ id, name, mimeType, replace, bytes }, index) => ({
+      type: "artifact",
+      chunk: {
+        id,
+        ...(name === undefined ? {} : { name }),
+        mimeType,
+        mode: replace ? "replace" : "append",
+        bytes,
+        last: last && lastPiece.get(id) === index,
+      },
+    }));
   }
 }
 

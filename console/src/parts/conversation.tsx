@@ -1,0 +1,117 @@
+import { useCallback, useLayoutEffect, useRef, useState } from "react";
+import { useThreadVersion } from "../thread/thread-context.js";
+import type { PendingMessage, ThreadStore } from "../thread/thread-store.js";
+import { Elapsed } from "./elapsed.js";
+import { Icon } from "./icon.js";
+import { RunBlock } from "./run-block.js";
+
+interface ConversationProps {
+  readonly store: ThreadStore;
+  readonly onRetry: (agent: string, text: string) => void;
+}
+
+/** How near to the end, in pixels, still counts as being there. */
+const NEAR_END = 80;
+
+/** The runs of a thread. Stays at the end while the reader is there, and leaves them alone when they scrolled up. */
+export function Conversation({ store, onRetry }: ConversationProps) {
+  const version = useThreadVersion(store);
+  const scroller = useRef<HTMLElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  const [away, setAway] = useState(false);
+
+  const toEnd = useCallback(() => {
+    const element = scroller.current;
+    if (element) element.scrollTop = element.scrollHeight;
+  }, []);
+  useLayoutEffect(() => {
+    const element = content.current;
+    if (!element) return;
+    const observer = new ResizeObserver(() => {
+      if (atEnd.current) toEnd();
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [toEnd]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new content is the reason to scroll
+  useLayoutEffect(() => {
+    if (atEnd.current) toEnd();
+  }, [version, toEnd]);
+
+  const onScroll = () => {
+    const element = scroller.current;
+    if (!element) return;
+    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    setAway(!atEnd.current);
+  };
+
+  const { runs, gaps } = store.view;
+  return (
+    <main className="conversation" ref={scroller} onScroll={onScroll}>
+      <div className="column" ref={content}>
+        {gaps.map((gap) => (
+          <p key={gap.resumesAt} className="banner">
+            {`The host no longer has the events between ${gap.after} and ${gap.resumesAt}.`}
+          </p>
+        ))}
+        {runs.map((run) => (
+          <RunBlock key={run.runId} run={run} version={run.version} />
+        ))}
+        {store.pending && <Pending message={store.pending} store={store} onRetry={onRetry} />}
+      </div>
+      {away && (
+        <button
+          type="button"
+          className="button to-end"
+          onClick={() => {
+            atEnd.current = true;
+            toEnd();
+          }}
+        >
+          <Icon name="arrow-down" />
+          Latest
+        </button>
+      )}
+    </main>
+  );
+}
+
+function Pending({
+  message,
+  store,
+  onRetry,
+}: {
+  message: PendingMessage;
+  store: ThreadStore;
+  onRetry: ConversationProps["onRetry"];
+}) {
+  return (
+    <section className="run">
+      <div className="user-message">{message.text}</div>
+      {message.error === undefined ? (
+        <p className="run-status working">
+          <span className="pulse" aria-hidden="true" /> Sending{" "}
+          <Elapsed from={message.startedAt} to={undefined} />
+        </p>
+      ) : (
+        <div className="problem" role="alert">
+          <Icon name="alert" />
+          <div>
+            <p>
+              <strong>It was not sent.</strong> {message.error}
+            </p>
+            <p className="actions">
+              <button type="button" className="button" onClick={() => onRetry(message.agent, message.text)}>
+                Try again
+              </button>
+              <button type="button" className="button quiet" onClick={() => store.dismissPending()}>
+                Discard
+              </button>
+            </p>
+          </div>
+        </div>
+      )}
+    </section>
+  );
+}
