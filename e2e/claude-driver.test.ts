@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { McpServer } from "../src/core/mcp-server.js";
@@ -171,6 +173,21 @@ describe.each([{ legacy: false }, { legacy: true }])("MCP legacy: $legacy", ({ l
     );
     if (!legacy) expect(server.calls[0]?.aborted).toBe(true);
   });
+});
+
+test("case 011: a cancel ends the commands of the program's shell too", async () => {
+  const listener = createServer((socket) => socket.on("error", () => {})).listen(0, "127.0.0.1");
+  closing.push(() => new Promise((resolve) => listener.close(() => resolve())));
+  await once(listener, "listening");
+  const port = (listener.address() as AddressInfo).port;
+  const command = `exec ${process.execPath} -e 'require("net").connect(${port}, "127.0.0.1")'`;
+  const { run } = await scene([{ content: [use("toolu_A", "Bash", { command })] }]);
+  const { outcome, cancel } = run({ options: { allowedTools: ["Bash"] } });
+  const [socket] = (await once(listener, "connection")) as [Socket];
+  const closed = once(socket.resume(), "close");
+  cancel();
+  expect(await outcome).toMatchObject({ status: "cancelled" });
+  await closed;
 });
 
 test("an interrupt in the middle of the text", async () => {
@@ -380,6 +397,8 @@ test("a thread is gone on from; a fork leaves it; a session that is not there fa
   const second = await run({ prompt: "second words", persist: true, resume: { checkpoint, fork: false } })
     .outcome;
   expect(second).toMatchObject({ status: "finished", text: "Two.", checkpoint });
+  // Its own, although the program counts on from the session.
+  expect(second.usage).toMatchObject({ inputTokens: 10, outputTokens: 5 });
   expect(JSON.stringify(api.requests[1]?.conversation.body.messages)).toContain("first words");
   const fork = await run({ prompt: "third words", persist: true, resume: { checkpoint, fork: true } })
     .outcome;

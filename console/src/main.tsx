@@ -7,6 +7,7 @@ import "./styles/layout.css";
 import "./styles/conversation.css";
 import "./styles/delegation.css";
 import "./styles/approval.css";
+import "./styles/motion.css";
 
 const root = document.getElementById("root");
 if (root) {

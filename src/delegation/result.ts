@@ -52,27 +52,38 @@ interface ResultArtifact {
 /** Characters that stay of an error message or of a name. */
 const MAX_MESSAGE = 600;
 
+/** Bytes for what the remote said before its summary: a transcript does not belong into the parent's context. */
+const MAX_EARLIER_BYTES = 1_024;
+
 /**
  * Builds the result below `maxBytes` of JSON. Ids and the error always stay; texts are cut first, then references to artifacts.
  */
 export function buildResult(parts: ResultParts, maxBytes: number): DelegationResult {
   const summary = parts.texts.at(-1) ?? "";
   const earlier = parts.texts.slice(0, -1);
-  const whole = assemble(parts, summary, earlier, parts.artifacts.length, false);
+  const messages = lastOf(earlier, MAX_EARLIER_BYTES);
+  const complete = messages.length === earlier.length && messages[0] === earlier[0];
+  const whole = assemble(parts, summary, messages, parts.artifacts.length, !complete);
   if (byteLength(whole) <= maxBytes) return whole;
   let references = parts.artifacts.length;
   while (references > 0 && byteLength(assemble(parts, "", [], references, true)) > maxBytes / 2) references--;
-  let budget = maxBytes - byteLength(assemble(parts, "", [], references, true));
+  const budget = maxBytes - byteLength(assemble(parts, "", [], references, true));
   const shortened = cut(summary, budget);
-  budget -= jsonBytes(shortened);
-  const messages: string[] = [];
-  for (const text of earlier.toReversed()) {
-    const piece = cut(text, budget - MESSAGE_OVERHEAD);
+  return assemble(parts, shortened, lastOf(earlier, Math.min(MAX_EARLIER_BYTES, budget - jsonBytes(shortened))), references, true);
+}
+
+/** The newest of `texts` that fit into `budget` bytes of JSON; the oldest of them may be cut. */
+function lastOf(texts: readonly string[], budget: number): string[] {
+  const kept: string[] = [];
+  let left = budget;
+  for (const text of texts.toReversed()) {
+    const piece = cut(text, left - MESSAGE_OVERHEAD);
     if (piece === "") break;
-    messages.unshift(piece);
-    budget -= jsonBytes(piece) + MESSAGE_OVERHEAD;
+    kept.unshift(piece);
+    left -= jsonBytes(piece) + MESSAGE_OVERHEAD;
+    if (piece !== text) break;
   }
-  return assemble(parts, shortened, messages, references, true);
+  return kept;
 }
 
 /** `{"role":"assistant","text":""},` */

@@ -39,6 +39,7 @@ export function AnswerForm({ schema, disabled, onAnswer }: AnswerFormProps) {
         </label>
       ) : (
         fields.map((field) => (
+          // biome-ignore lint/a11y/noLabelWithoutControl: FieldInput is one
           <label key={field.name} className={field.kind}>
             <span>
               {field.title}

@@ -58,7 +58,7 @@ export function Composer({ store, hosts, working, onSend }: ComposerProps) {
             rows={1}
             value={text}
             aria-label="Message"
-            placeholder={working ? "Write the next message while it works…" : "Write a message…"}
+            placeholder={working ? "Next message…" : "Write a message…"}
             onChange={(event) => setText(event.target.value)}
             onKeyDown={onKeyDown}
           />

@@ -8,8 +8,9 @@ import { EventMapper } from "./event-mapper.js";
 import { asNumber, asObject, asText, type JsonObject } from "./json.js";
 import { claudeCommand, claudeEnvironment, initializeRequest, secretsOf } from "./launch.js";
 import type { ClaudeOptions } from "./options.js";
-import { meansNotAuthenticated, notAuthenticated, outcomeOf, tooOld, usageOf } from "./outcome.js";
+import { meansNotAuthenticated, notAuthenticated, outcomeOf, tooOld } from "./outcome.js";
 import { TurnWatch } from "./turn-watch.js";
+import { UsageCounter } from "./usage.js";
 
 const START_TIMEOUT_MS = 60_000;
 const GRACE_MS = 5_000;
@@ -47,6 +48,7 @@ export class ClaudeRun {
   readonly #stopped: Promise<Stop>;
   #stop: (reason: Stop) => void = () => {};
   #onResult: () => void = () => {};
+  readonly #usage = new UsageCounter();
   #result: JsonObject | undefined;
   #session: string | undefined;
   #fault: TroupeError<RunErrorCode> | undefined;
@@ -142,6 +144,7 @@ export class ClaudeRun {
   #conclude(cancelled: boolean, exit: ProgramExit): DriverOutcome {
     const { request } = this.#setup;
     const session = this.#session;
+    const usage = this.#usage.total;
     return outcomeOf({
       executable: this.#executable,
       cancelled,
@@ -149,6 +152,7 @@ export class ClaudeRun {
       redact: this.#redact,
       ...(this.#fault && { fault: this.#fault }),
       ...(this.#result && { result: this.#result }),
+      ...(usage && { usage }),
       ...(request.resume && { resumed: request.resume.checkpoint.session }),
       ...(session !== undefined && request.persist
         ? { checkpoint: { driver: "claude", workspace: request.workspace, session } }
@@ -166,7 +170,7 @@ export class ClaudeRun {
     this.#mapper.frame(frame);
     if (frame.type === "result") {
       this.#result = frame;
-      const usage = usageOf(frame);
+      const usage = this.#usage.add(frame);
       if (usage) this.#setup.sink.emit({ type: "usage", usage });
       this.#onResult();
     }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createRedactor } from "../process/redactor.js";
-import { outcomeOf, type RunFacts, usageOf } from "./outcome.js";
+import { outcomeOf, type RunFacts } from "./outcome.js";
 
 function facts(changes: Partial<RunFacts> & { stderr?: string; code?: number | null }): RunFacts {
   const { stderr = "", code = 1, ...rest } = changes;
@@ -95,19 +95,4 @@ test("an exit without a result tells code or signal and the last words, without 
 test("case 034: a cancel wins over whatever the program said last", () => {
   const result = { subtype: "error_during_execution", is_error: true, terminal_reason: "aborted_tools" };
   expect(outcomeOf(facts({ cancelled: true, result }))).toEqual({ status: "cancelled", terminal: result });
-});
-
-test("usage counts all models, subagents included", () => {
-  const modelUsage = {
-    a: { inputTokens: 10, outputTokens: 5, cacheReadInputTokens: 1 },
-    b: { inputTokens: 1, outputTokens: 2 },
-  };
-  expect(usageOf({ modelUsage, usage: { input_tokens: 3 }, total_cost_usd: 0.5 })).toEqual({
-    inputTokens: 11,
-    outputTokens: 7,
-    cachedInputTokens: 1,
-    cost: 0.5,
-  });
-  expect(usageOf({ usage: { input_tokens: 3 } })).toEqual({ inputTokens: 3 });
-  expect(usageOf({})).toBeUndefined();
 });

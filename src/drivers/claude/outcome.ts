@@ -4,7 +4,7 @@ import type { Usage } from "../../core/run-event.js";
 import type { ThreadCheckpoint } from "../../core/thread.js";
 import type { ProgramExit } from "../process/program.js";
 import type { Redactor } from "../process/redactor.js";
-import { asList, asNumber, asObject, asText, type JsonObject } from "./json.js";
+import { asList, asNumber, asText, type JsonObject } from "./json.js";
 
 /** The version that the driver was measured against; older ones may lack the control requests it needs. */
 export const MEASURED_VERSION = "2.1.332";
@@ -18,6 +18,7 @@ export interface RunFacts {
   readonly fault?: TroupeError<RunErrorCode>;
   /** The last `result` frame. */
   readonly result?: JsonObject;
+  readonly usage?: Usage;
   readonly exit: ProgramExit;
   /** The session that was to be resumed. */
   readonly resumed?: string;
@@ -29,9 +30,8 @@ type RunFault = TroupeError<RunErrorCode>;
 
 /** Decides how a run ended. `is_error` counts, never `subtype`: a failed request to the model is a `success` there. */
 export function outcomeOf(facts: RunFacts): DriverOutcome {
-  const { result } = facts;
+  const { result, usage } = facts;
   const text = asText(result?.result);
-  const usage = result && usageOf(result);
   const common = { ...(result && { terminal: result }), ...(usage && { usage }) };
   if (facts.cancelled) return { status: "cancelled", ...common };
   const error = facts.fault ?? exitError(facts) ?? resultError(facts);
@@ -42,25 +42,6 @@ export function outcomeOf(facts: RunFacts): DriverOutcome {
     ...(facts.checkpoint && { checkpoint: facts.checkpoint }),
     ...common,
   };
-}
-
-/** Tokens of all models and subagents where the program tells them, else those of the last turn. */
-export function usageOf(result: JsonObject): Usage | undefined {
-  const models = Object.values(asObject(result.modelUsage)).map(asObject);
-  const sum = (field: string) => models.reduce((total, model) => total + (asNumber(model[field]) ?? 0), 0);
-  const turn = asObject(result.usage);
-  const [inputTokens, outputTokens, cachedInputTokens] =
-    models.length > 0
-      ? [sum("inputTokens"), sum("outputTokens"), sum("cacheReadInputTokens")]
-      : [asNumber(turn.input_tokens), asNumber(turn.output_tokens), asNumber(turn.cache_read_input_tokens)];
-  const cost = asNumber(result.total_cost_usd);
-  const usage: Usage = {
-    ...(inputTokens === undefined ? {} : { inputTokens }),
-    ...(outputTokens === undefined ? {} : { outputTokens }),
-    ...(cachedInputTokens === undefined ? {} : { cachedInputTokens }),
-    ...(cost === undefined ? {} : { cost }),
-  };
-  return Object.keys(usage).length > 0 ? usage : undefined;
 }
 
 /** The error of a missing login. `detail`: what the program said of it. */

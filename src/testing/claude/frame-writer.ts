@@ -130,7 +130,7 @@ export class FrameWriter {
       api_error_status: null,
       permission_denials: [],
       usage: usage(5),
-      modelUsage: {
+      model_usage_since_last_result: {
         [this.#model]: { inputTokens: 10, outputTokens: 5, cacheReadInputTokens: 0, costUSD: 0.0001 },
       },
       total_cost_usd: 0.0001,
