@@ -131,7 +131,7 @@ describe("a client", () => {
       }),
     );
     expect(await client.listAgents()).toEqual({
-      agents: [{ key: "claude", driver: "claude" }],
+      agents: [{ key: "claude", name: "claude", driver: "claude" }],
       subAgents: [
         {
           key: "research",

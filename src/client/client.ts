@@ -20,6 +20,7 @@ export interface ClientOptions {
 /** A local agent that a host runs. */
 export interface AgentListing {
   readonly key: string;
+  readonly name: string;
   readonly driver: string;
 }
 
@@ -216,7 +217,9 @@ function parseListing(value: unknown): HostListing {
   if (!Array.isArray(agents))
     throw new ClientError("protocol_error", "The host's list of agents could not be read.");
   return {
-    agents: agents.filter(isKeyed).map(({ key, driver }) => ({ key, driver: asText(driver) })),
+    agents: agents
+      .filter(isKeyed)
+      .map(({ key, name, driver }) => ({ key, name: asText(name) || key, driver: asText(driver) })),
     subAgents: (Array.isArray(subAgents) ? subAgents : []).filter(isKeyed).map(parseSubAgent),
   };
 }

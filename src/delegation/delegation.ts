@@ -158,7 +158,8 @@ class Step {
         return this.#remoteEnd("completed", undefined, input.message);
       case "failed": {
         // What the host itself ended, such as an answer beyond all limits, may still go on at the remote.
-        if (input.code === "artifact_too_large" || input.code === "internal") this.#effects.push("cancel_remote");
+        if (input.code === "artifact_too_large" || input.code === "internal")
+          this.#effects.push("cancel_remote");
         const error = this.#error(
           input.code ?? "remote_failed",
           input.message ?? "The remote agent failed.",

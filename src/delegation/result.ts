@@ -69,7 +69,13 @@ export function buildResult(parts: ResultParts, maxBytes: number): DelegationRes
   while (references > 0 && byteLength(assemble(parts, "", [], references, true)) > maxBytes / 2) references--;
   const budget = maxBytes - byteLength(assemble(parts, "", [], references, true));
   const shortened = cut(summary, budget);
-  return assemble(parts, shortened, lastOf(earlier, Math.min(MAX_EARLIER_BYTES, budget - jsonBytes(shortened))), references, true);
+  return assemble(
+    parts,
+    shortened,
+    lastOf(earlier, Math.min(MAX_EARLIER_BYTES, budget - jsonBytes(shortened))),
+    references,
+    true,
+  );
 }
 
 /** The newest of `texts` that fit into `budget` bytes of JSON; the oldest of them may be cut. */

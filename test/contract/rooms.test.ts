@@ -14,11 +14,23 @@ const ROOMS: Record<string, readonly string[]> = {
   client: ["wire", "core", "delegation", "journal"],
   config: ["core", "wire", "journal", "drivers", "delegation", "remotes", "bridges", "client", "host"],
   host: ["core", "wire", "journal", "drivers", "delegation", "remotes", "bridges", "client"],
-  cli: ["core", "wire", "journal", "drivers", "delegation", "remotes", "bridges", "client", "host", "config", "testing"],
+  cli: [
+    "core",
+    "wire",
+    "journal",
+    "drivers",
+    "delegation",
+    "remotes",
+    "bridges",
+    "client",
+    "host",
+    "config",
+    "testing",
+  ],
 };
 
 /** Packages that only one place may know. */
-const PACKAGES: readonly (readonly [package: RegExp, places: RegExp])[] = [
+const PACKAGES: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^undici$/, /^wire\//],
   [/^@agentclientprotocol\//, /^drivers\/acp\//],
   [/^better-sqlite3$|^redis$/, /^journal\//],
@@ -39,16 +51,20 @@ interface Import {
 }
 
 function imports(): Import[] {
-  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((file) => /\.ts$/.test(file) && !/\.test\.ts$/.test(file));
+  const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
+    (file) => /\.ts$/.test(file) && !/\.test\.ts$/.test(file),
+  );
   return files.flatMap((file) => {
     const text = readFileSync(join("src", file), "utf8");
-    return [...text.matchAll(/^(?:import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|import\("([^"]+)"\)/gm)].map(
-      ([, typeOnly, from, bare, dynamic]) => {
-        const target = from ?? bare ?? dynamic ?? "";
-        const resolved = target.startsWith(".") ? relative("src", join("src", dirname(file), target)) : target;
-        return { file, room: file.split("/")[0] ?? "", target: resolved, typeOnly: typeOnly !== undefined };
-      },
-    );
+    return [
+      ...text.matchAll(
+        /^(?:import|export)\s+(type\s)?[^"';]*?from\s+"([^"]+)"|^import\s+"([^"]+)"|import\("([^"]+)"\)/gm,
+      ),
+    ].map(([, typeOnly, from, bare, dynamic]) => {
+      const target = from ?? bare ?? dynamic ?? "";
+      const resolved = target.startsWith(".") ? relative("src", join("src", dirname(file), target)) : target;
+      return { file, room: file.split("/")[0] ?? "", target: resolved, typeOnly: typeOnly !== undefined };
+    });
   });
 }
 
@@ -69,43 +85,69 @@ describe("the rooms of src (design 2)", () => {
   });
 
   it("the test kit is used by commands and nothing below", () => {
-    expect(all.filter(({ room, target }) => target.startsWith("testing/") && room !== "testing" && room !== "cli")).toEqual([]);
+    expect(
+      all.filter(({ room, target }) => target.startsWith("testing/") && room !== "testing" && room !== "cli"),
+    ).toEqual([]);
   });
 
   it("bridges and remotes do not know each other", () => {
     const inner = (path: string) => path.split("/").slice(0, 2).join("/");
-    const wrong = all.filter(({ room, file, target }) => (room === "bridges" || room === "remotes") && target.startsWith(`${room}/`) && inner(file) !== inner(target));
+    const wrong = all.filter(
+      ({ room, file, target }) =>
+        (room === "bridges" || room === "remotes") &&
+        target.startsWith(`${room}/`) &&
+        inner(file) !== inner(target),
+    );
     expect(wrong).toEqual([]);
   });
 
   it("a driver knows no other driver", () => {
     const inner = (path: string) => path.split("/").slice(0, 2).join("/");
-    const wrong = all.filter(({ room, file, target }) => room === "drivers" && target.startsWith("drivers/") && inner(file) !== inner(target) && !target.startsWith("drivers/process/"));
+    const wrong = all.filter(
+      ({ room, file, target }) =>
+        room === "drivers" &&
+        target.startsWith("drivers/") &&
+        inner(file) !== inner(target) &&
+        !target.startsWith("drivers/process/"),
+    );
     expect(wrong).toEqual([]);
   });
 
   it.each(PACKAGES)("only one room knows %s", (pattern, places) => {
-    const wrong = all.filter(({ file, room, target }) => pattern.test(target) && !places.test(file) && room !== "testing");
+    const wrong = all.filter(
+      ({ file, room, target }) => pattern.test(target) && !places.test(file) && room !== "testing",
+    );
     expect(wrong).toEqual([]);
   });
 
   it("core uses Node and zod alone", () => {
-    const foreign = all.filter(({ room, target }) => room === "core" && !target.startsWith("core/") && !target.startsWith("node:") && target !== "zod");
+    const foreign = all.filter(
+      ({ room, target }) =>
+        room === "core" && !target.startsWith("core/") && !target.startsWith("node:") && target !== "zod",
+    );
     expect(foreign).toEqual([]);
   });
 
   it("the client uses nothing of Node, and of other rooms but types and the SSE reader", () => {
     const wrong = all.filter(
       ({ room, target, typeOnly }) =>
-        room === "client" && !target.startsWith("client/") && !typeOnly && !["wire/sse-reader.js", "wire/limits.js", "core/clock.js", "core/errors.js"].includes(target),
+        room === "client" &&
+        !target.startsWith("client/") &&
+        !typeOnly &&
+        !["wire/sse-reader.js", "wire/limits.js", "core/clock.js", "core/errors.js"].includes(target),
     );
     expect(wrong).toEqual([]);
-    const reader = all.filter(({ file, target }) => /^wire\/sse-reader\.ts$|^core\/(clock|errors)\.ts$/.test(file) && target.startsWith("node:"));
+    const reader = all.filter(
+      ({ file, target }) =>
+        /^wire\/sse-reader\.ts$|^core\/(clock|errors)\.ts$/.test(file) && target.startsWith("node:"),
+    );
     expect(reader).toEqual([]);
   });
 
   it("no wildcard and no default exports", () => {
-    for (const file of readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"))) {
+    for (const file of readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".ts"),
+    )) {
       const text = readFileSync(join("src", file), "utf8");
       expect(text, file).not.toMatch(/^export (\*|default)/m);
     }

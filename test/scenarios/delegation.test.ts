@@ -1,18 +1,34 @@
 import { describe, expect, it } from "vitest";
-import { collect, type Frame, framesOf, nameOf, subagentFrames, subagentText, valueOf } from "../support/frames.js";
+import {
+  collect,
+  type Frame,
+  framesOf,
+  nameOf,
+  subagentFrames,
+  subagentText,
+  valueOf,
+} from "../support/frames.js";
 import { startTestHost, type TestHost } from "../support/host.js";
 import { verify } from "../support/verify.js";
 
 const terminals = (frames: readonly Frame[]) =>
   frames.filter(({ event }) => /^subagent\.(finished|failed|cancelled)$/.test(event.name ?? ""));
 const resultsOf = (frames: readonly Frame[]) =>
-  frames.filter(({ event }) => event.type === "TOOL_CALL_RESULT").map(({ event }) => JSON.parse(String(event.content)));
+  frames
+    .filter(({ event }) => event.type === "TOOL_CALL_RESULT")
+    .map(({ event }) => JSON.parse(String(event.content)));
 
 /** Delegates each of `objectives` in one message, then repeats what the model got. */
 const script = (...objectives: string[]) => ({
   turns: [
     [
-      { tools: objectives.map((objective, index) => ({ name: "delegate_to_agent", id: `toolu_${index + 1}`, input: { agent: "research", objective } })) },
+      {
+        tools: objectives.map((objective, index) => ({
+          name: "delegate_to_agent",
+          id: `toolu_${index + 1}`,
+          input: { agent: "research", objective },
+        })),
+      },
       { say: "Continuing.", chunks: ["Continuing."] },
     ],
   ],
@@ -24,20 +40,46 @@ async function cancelCalls(host: TestHost) {
 
 describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
   it("scenario 1: a remote streams text and an artifact", async () => {
-    await using host = await startTestHost({ script: script("#say One. \n#say Two.\n#artifact report.md 3000"), era });
+    await using host = await startTestHost({
+      script: script("#say One. \n#say Two.\n#artifact report.md 3000"),
+      era,
+    });
     const frames = await collect(await host.post("go"));
     await verify(frames);
     const names = frames.map(nameOf);
-    const order = ["TOOL_CALL_START", "CUSTOM(subagent.started)", "CUSTOM(subagent.text.delta)", "CUSTOM(subagent.artifact)", "CUSTOM(subagent.finished)", "TOOL_CALL_RESULT", "TEXT_MESSAGE_CONTENT", "RUN_FINISHED"];
-    expect(order.map((name) => names.indexOf(name))).toEqual([...order.keys()].map((index) => names.indexOf(order[index] ?? "")).sort((a, b) => a - b));
-    const { artifact } = valueOf(frames.find(({ event }) => event.name === "subagent.artifact")) as { artifact: Record<string, unknown> };
-    expect(artifact).toMatchObject({ name: "report.md", mimeType: "text/markdown", size: 3000, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    const order = [
+      "TOOL_CALL_START",
+      "CUSTOM(subagent.started)",
+      "CUSTOM(subagent.text.delta)",
+      "CUSTOM(subagent.artifact)",
+      "CUSTOM(subagent.finished)",
+      "TOOL_CALL_RESULT",
+      "TEXT_MESSAGE_CONTENT",
+      "RUN_FINISHED",
+    ];
+    expect(order.map((name) => names.indexOf(name))).toEqual(
+      [...order.keys()].map((index) => names.indexOf(order[index] ?? "")).sort((a, b) => a - b),
+    );
+    const { artifact } = valueOf(frames.find(({ event }) => event.name === "subagent.artifact")) as {
+      artifact: Record<string, unknown>;
+    };
+    expect(artifact).toMatchObject({
+      name: "report.md",
+      mimeType: "text/markdown",
+      size: 3000,
+      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
     expect(String(artifact.preview).length).toBeLessThanOrEqual(2_048);
     const finished = valueOf(terminals(frames)[0]);
     expect(finished.remoteTaskId).toEqual(expect.any(String));
     const [result] = resultsOf(frames);
     expect(result).toEqual(finished.result);
-    expect(result).toMatchObject({ agent: "research", status: "completed", remote_task_id: finished.remoteTaskId, remote_protocol: "a2a" });
+    expect(result).toMatchObject({
+      agent: "research",
+      status: "completed",
+      remote_task_id: finished.remoteTaskId,
+      remote_protocol: "a2a",
+    });
     expect(result.artifacts[0].uri).toBe(`host://delegations/${result.delegation_id}/artifacts/report.md`);
     const bytes = await host.get(`/delegations/${result.delegation_id}/artifacts/report.md`);
     expect((await bytes.arrayBuffer()).byteLength).toBe(3000);
@@ -46,11 +88,16 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
   });
 
   it("scenario 3: cancelling the run cancels the remote task, case 034: and it is told as a cancel", async () => {
-    await using host = await startTestHost({ script: script("#say Working on it.\n#hang"), era, remote: { tenant: "acme" } });
+    await using host = await startTestHost({
+      script: script("#say Working on it.\n#hang"),
+      era,
+      remote: { tenant: "acme" },
+    });
     const frames: Frame[] = [];
     for await (const frame of framesOf(await host.post("go"))) {
       frames.push(frame);
-      if (frame.event.name === "subagent.text.delta") expect((await host.send("/runs/run-1/cancel", { reason: "changed my mind" })).status).toBe(202);
+      if (frame.event.name === "subagent.text.delta")
+        expect((await host.send("/runs/run-1/cancel", { reason: "changed my mind" })).status).toBe(202);
     }
     await verify(frames);
     const [cancelled] = terminals(frames);
@@ -58,11 +105,18 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
     expect(cancelled?.event.name).toBe("subagent.cancelled");
     expect(valueOf(cancelled)).toMatchObject({ confirmed: true, reason: "changed my mind" });
     const last = frames.at(-1)?.event;
-    expect(last).toMatchObject({ type: "RUN_FINISHED", result: { status: "cancelled", reason: "changed my mind" } });
+    expect(last).toMatchObject({
+      type: "RUN_FINISHED",
+      result: { status: "cancelled", reason: "changed my mind" },
+    });
     expect(last).not.toHaveProperty("outcome");
     const calls = await cancelCalls(host);
     expect(calls).toHaveLength(1);
-    expect(calls[0]?.params).toMatchObject({ id: valueOf(cancelled).remoteTaskId, tenant: "acme", metadata: { delegationId: valueOf(cancelled).delegationId, reason: "changed my mind" } });
+    expect(calls[0]?.params).toMatchObject({
+      id: valueOf(cancelled).remoteTaskId,
+      tenant: "acme",
+      metadata: { delegationId: valueOf(cancelled).delegationId, reason: "changed my mind" },
+    });
   });
 
   it("scenario 4: a remote failure is visible and structured", async () => {
@@ -71,18 +125,31 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
     await verify(frames);
     const failed = terminals(frames)[0];
     expect(failed?.event.name).toBe("subagent.failed");
-    expect(valueOf(failed).error).toMatchObject({ code: "remote_failed", retryable: false, remoteStatus: "failed" });
+    expect(valueOf(failed).error).toMatchObject({
+      code: "remote_failed",
+      retryable: false,
+      remoteStatus: "failed",
+    });
     const [result] = resultsOf(frames);
-    expect(result).toMatchObject({ status: "failed", error: { code: "remote_failed", remote_status: "failed" } });
+    expect(result).toMatchObject({
+      status: "failed",
+      error: { code: "remote_failed", remote_status: "failed" },
+    });
     expect(result.error.message).toContain("the source is gone");
     expect(frames.at(-1)?.event.type).toBe("RUN_FINISHED");
   });
 
   it("scenario 6: two delegations stream at once, each under its own call; cases 087, 096", async () => {
-    await using host = await startTestHost({ script: script("#delay 30\n#chunks 5\n#delay 30\n#say first", "#delay 30\n#chunks 5\n#delay 30\n#say second"), era });
+    await using host = await startTestHost({
+      script: script(
+        "#delay 30\n#chunks 5\n#delay 30\n#say first",
+        "#delay 30\n#chunks 5\n#delay 30\n#say second",
+      ),
+      era,
+    });
     const frames = await collect(await host.post("go"));
     await verify(frames);
-    const byCall = Map.groupBy?.(subagentFrames(frames), (frame) => valueOf(frame).parentToolCallId) ?? groupByCall(frames);
+    const byCall = groupByCall(frames);
     expect([...byCall.keys()].sort()).toEqual(["toolu_1", "toolu_2"]);
     for (const [call, own] of byCall) {
       expect(new Set(own.map((frame) => valueOf(frame).delegationId)).size).toBe(1);
@@ -97,12 +164,22 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
   });
 
   it("scenario 8: an unregistered agent is refused without any request", async () => {
-    const unknown = { turns: [[{ tools: [{ name: "delegate_to_agent", input: { agent: "unknown", objective: "x" } }] }, { say: "ok" }]] };
+    const unknown = {
+      turns: [
+        [
+          { tools: [{ name: "delegate_to_agent", input: { agent: "unknown", objective: "x" } }] },
+          { say: "ok" },
+        ],
+      ],
+    };
     await using host = await startTestHost({ script: unknown, era, remote: { token: "secret-token-value" } });
     const before = (await host.remote.seen()).length;
     const frames = await collect(await host.post("go"));
     await verify(frames);
-    expect(resultsOf(frames)[0]).toMatchObject({ status: "failed", error: { code: "agent_not_found", retryable: false } });
+    expect(resultsOf(frames)[0]).toMatchObject({
+      status: "failed",
+      error: { code: "agent_not_found", retryable: false },
+    });
     expect((await host.remote.seen()).length).toBe(before);
     expect(subagentFrames(frames)).toEqual([]);
     expect(JSON.stringify([frames, host.trace()])).not.toContain("secret-token-value");
@@ -129,17 +206,43 @@ describe("more ends of a delegation", () => {
     await using host = await startTestHost({ script: script("#message Forty-two.") });
     const frames = await collect(await host.post("go"));
     await verify(frames);
-    expect(resultsOf(frames)[0]).toMatchObject({ status: "completed", summary: "Forty-two.", remote_task_id: null });
+    expect(resultsOf(frames)[0]).toMatchObject({
+      status: "completed",
+      summary: "Forty-two.",
+      remote_task_id: null,
+    });
     expect(subagentText(frames)).toBe("Forty-two.");
   });
 
   it("cases 102, 106: the host's own deadline ends it, and cancels the remote", async () => {
-    const timed = { turns: [[{ tools: [{ name: "delegate_to_agent", input: { agent: "research", objective: "#say Hm.\n#hang", constraints: { timeout_seconds: 0.3 } } }] }, { say: "ok" }]] };
+    const timed = {
+      turns: [
+        [
+          {
+            tools: [
+              {
+                name: "delegate_to_agent",
+                input: {
+                  agent: "research",
+                  objective: "#say Hm.\n#hang",
+                  constraints: { timeout_seconds: 0.3 },
+                },
+              },
+            ],
+          },
+          { say: "ok" },
+        ],
+      ],
+    };
     await using host = await startTestHost({ script: timed });
     const frames = await collect(await host.post("go"));
     await verify(frames);
     expect(terminals(frames).map(({ event }) => event.name)).toEqual(["subagent.failed"]);
-    expect(resultsOf(frames)[0]).toMatchObject({ status: "failed", summary: "Hm.", error: { code: "remote_timeout", retryable: true } });
+    expect(resultsOf(frames)[0]).toMatchObject({
+      status: "failed",
+      summary: "Hm.",
+      error: { code: "remote_timeout", retryable: true },
+    });
     expect(await cancelCalls(host)).toHaveLength(1);
   });
 
@@ -147,7 +250,10 @@ describe("more ends of a delegation", () => {
     await using host = await startTestHost({ script: script("#input Which year?") });
     const frames = await collect(await host.post("go"));
     await verify(frames);
-    expect(resultsOf(frames)[0]).toMatchObject({ status: "failed", error: { code: "input_required", message: "Which year?" } });
+    expect(resultsOf(frames)[0]).toMatchObject({
+      status: "failed",
+      error: { code: "input_required", message: "Which year?" },
+    });
     expect(await cancelCalls(host)).toHaveLength(1);
   });
 
@@ -156,7 +262,8 @@ describe("more ends of a delegation", () => {
     const frames: Frame[] = [];
     for await (const frame of framesOf(await host.post("go"))) {
       frames.push(frame);
-      if (frame.event.name === "subagent.text.delta") await host.send(`/delegations/${valueOf(frame).delegationId}/cancel`);
+      if (frame.event.name === "subagent.text.delta")
+        await host.send(`/delegations/${valueOf(frame).delegationId}/cancel`);
     }
     await verify(frames);
     expect(resultsOf(frames)[0]).toMatchObject({ status: "cancelled", error: { code: "cancelled" } });
@@ -164,26 +271,42 @@ describe("more ends of a delegation", () => {
   });
 
   it("a cancel that is not confirmed is told as pending, and the run still ends", async () => {
-    await using host = await startTestHost({ script: script("#say Busy.\n#stubborn"), policy: { cancelTimeoutMs: 200 } });
+    await using host = await startTestHost({
+      script: script("#say Busy.\n#stubborn"),
+      policy: { cancelTimeoutMs: 200 },
+    });
     const frames: Frame[] = [];
     for await (const frame of framesOf(await host.post("go"))) {
       frames.push(frame);
       if (frame.event.name === "subagent.text.delta") await host.send("/runs/run-1/cancel");
     }
     await verify(frames);
-    const statuses = frames.filter(({ event }) => event.name === "subagent.status").map((frame) => valueOf(frame).status);
+    const statuses = frames
+      .filter(({ event }) => event.name === "subagent.status")
+      .map((frame) => valueOf(frame).status);
     expect(statuses).toContain("cancel_pending");
     expect(valueOf(terminals(frames)[0])).toMatchObject({ confirmed: false });
     expect(frames.at(-1)?.event).toMatchObject({ type: "RUN_FINISHED", result: { status: "cancelled" } });
   });
 
   it("cases 011, 024, 028: the parent's death cancels the remote", async () => {
-    const dies = { turns: [[{ tools: [{ name: "delegate_to_agent", input: { agent: "research", objective: "#say Busy.\n#hang" } }] }]] };
+    const dies = {
+      turns: [
+        [
+          {
+            tools: [
+              { name: "delegate_to_agent", input: { agent: "research", objective: "#say Busy.\n#hang" } },
+            ],
+          },
+        ],
+      ],
+    };
     await using host = await startTestHost({ script: dies });
     const frames: Frame[] = [];
     for await (const frame of framesOf(await host.post("go"))) {
       frames.push(frame);
-      if (frame.event.name === "subagent.text.delta") process.kill(Number(host.trace().find((line) => "pid" in line)?.pid), "SIGKILL");
+      if (frame.event.name === "subagent.text.delta")
+        process.kill(Number(host.trace().find((line) => "pid" in line)?.pid), "SIGKILL");
     }
     await verify(frames);
     expect(terminals(frames).map(({ event }) => event.name)).toEqual(["subagent.cancelled"]);
@@ -192,19 +315,50 @@ describe("more ends of a delegation", () => {
   });
 
   it("too many at once are refused as busy, and the permits come back", async () => {
-    await using host = await startTestHost({ script: script("#delay 100\n#say a", "#say b"), policy: { maxConcurrentPerRun: 1 } });
+    await using host = await startTestHost({
+      script: script("#delay 100\n#say a", "#say b"),
+      policy: { maxConcurrentPerRun: 1 },
+    });
     const results = resultsOf(await collect(await host.post("go")));
     expect(results.map(({ status }) => status).sort()).toEqual(["completed", "failed"]);
-    expect(results.find(({ status }) => status === "failed")?.error).toMatchObject({ code: "agent_busy", retryable: true });
+    expect(results.find(({ status }) => status === "failed")?.error).toMatchObject({
+      code: "agent_busy",
+      retryable: true,
+    });
     const again = resultsOf(await collect(await host.post("go", { runId: "run-2" })));
     expect(again.map(({ status }) => status).sort()).toEqual(["completed", "failed"]);
   });
 
   it("case 017: an objective of a megabyte arrives whole", async () => {
-    const long = { turns: [[{ tools: [{ name: "delegate_to_agent", input: { agent: "research", objective: `${"x".repeat(1_000_000)}\n#say ok` } }] }, { say: "ok" }]] };
-    await using host = await startTestHost({ env: { TROUPE_SCRIPT: "" }, script: { turns: [[{ tools: [{ name: "delegate_to_agent", input: { agent: "research", objective: "{{prompt}}" } }] }, { say: "ok" }]] } });
+    const long = {
+      turns: [
+        [
+          {
+            tools: [
+              {
+                name: "delegate_to_agent",
+                input: { agent: "research", objective: `${"x".repeat(1_000_000)}\n#say ok` },
+              },
+            ],
+          },
+          { say: "ok" },
+        ],
+      ],
+    };
+    await using host = await startTestHost({
+      env: { TROUPE_SCRIPT: "" },
+      script: {
+        turns: [
+          [
+            { tools: [{ name: "delegate_to_agent", input: { agent: "research", objective: "{{prompt}}" } }] },
+            { say: "ok" },
+          ],
+        ],
+      },
+    });
     const objective = long.turns[0]?.[0];
-    const prompt = objective !== undefined && "tools" in objective ? String(objective.tools?.[0]?.input.objective) : "";
+    const prompt =
+      objective !== undefined && "tools" in objective ? String(objective.tools?.[0]?.input.objective) : "";
     const frames = await collect(await host.post(prompt));
     expect(resultsOf(frames)[0]).toMatchObject({ status: "completed" });
     const sent = (await host.remote.seen()).find(({ method }) => /send/i.test(method));

@@ -26,7 +26,15 @@ describe("the golden sequence (S1 20.5)", () => {
     const script = {
       turns: [
         [
-          { tools: [{ name: "delegate_to_agent", id: "toolu_1", input: { agent: "research", objective: "{{prompt}}" } }] },
+          {
+            tools: [
+              {
+                name: "delegate_to_agent",
+                id: "toolu_1",
+                input: { agent: "research", objective: "{{prompt}}" },
+              },
+            ],
+          },
           { say: "All done.", chunks: ["All done."] },
         ],
       ],
@@ -40,7 +48,12 @@ describe("the golden sequence (S1 20.5)", () => {
     const start = frames.find(({ event }) => event.type === "TOOL_CALL_START")?.event;
     expect(start).toMatchObject({ toolCallId: "toolu_1", toolCallName: "delegate_to_agent" });
     for (const frame of frames.filter(({ event }) => event.name?.startsWith("subagent."))) {
-      expect(valueOf(frame)).toMatchObject({ runId: "run-1", parentToolCallId: "toolu_1", agentKey: "research", protocol: "a2a" });
+      expect(valueOf(frame)).toMatchObject({
+        runId: "run-1",
+        parentToolCallId: "toolu_1",
+        agentKey: "research",
+        protocol: "a2a",
+      });
     }
     expect(subagentText(frames)).toBe("Found it.");
     const finished = valueOf(frames.find(({ event }) => event.name === "subagent.finished"));
@@ -58,7 +71,9 @@ describe("the golden sequence (S1 20.5)", () => {
     const started = frames.find(({ event }) => event.type === "SUBAGENT_STARTED")?.event;
     const call = frames.find(({ event }) => event.type === "TOOL_CALL_START")?.event;
     expect(started?.parentToolCallId).toBe(call?.toolCallId);
-    const tagged = frames.filter(({ event }) => event.type === "TEXT_MESSAGE_CONTENT" && event.subagentRunId !== undefined);
+    const tagged = frames.filter(
+      ({ event }) => event.type === "TEXT_MESSAGE_CONTENT" && event.subagentRunId !== undefined,
+    );
     expect(tagged.map(({ event }) => event.delta).join("")).toBe("Found it.");
     await verify(frames, "1.0.0");
     await verify(frames, "0.0.59");
@@ -68,7 +83,9 @@ describe("the golden sequence (S1 20.5)", () => {
     await using host = await startTestHost();
     const native = await collect(await host.post(prompt, { query: "?subagents=native" }));
     expect(native.map(nameOf)).toContain("SUBAGENT_STARTED");
-    const custom = await collect(await host.post(prompt, { runId: "run-2", query: "?subagents=custom", protocolVersion: "1.0" }));
+    const custom = await collect(
+      await host.post(prompt, { runId: "run-2", query: "?subagents=custom", protocolVersion: "1.0" }),
+    );
     expect(custom.map(nameOf)).toContain("CUSTOM(subagent.started)");
     expect((await host.post(prompt, { query: "?subagents=loud" })).status).toBe(400);
   });

@@ -13,13 +13,24 @@ describe("scenario 7: reconnecting", () => {
     // Leaving the loop closes the connection.
     for await (const frame of framesOf(await host.post("#chunks 5\n#delay 100\n#chunks 5"))) {
       first.push(frame);
-      if (frame.event.name === "subagent.text.delta" && first.filter(({ event }) => event.name === "subagent.text.delta").length === 3) break;
+      if (
+        frame.event.name === "subagent.text.delta" &&
+        first.filter(({ event }) => event.name === "subagent.text.delta").length === 3
+      )
+        break;
     }
     const last = first.at(-1)?.id ?? "";
-    const rest = await collect(await host.get("/threads/thread-1/events?subagents=custom", { "last-event-id": last }), isEnd);
+    const rest = await collect(
+      await host.get("/threads/thread-1/events?subagents=custom", { "last-event-id": last }),
+      isEnd,
+    );
     const whole = [...first, ...rest];
     await verify(whole);
-    expect(rest.map(({ id }) => Number(id)).every((id, index, ids) => id > Number(index === 0 ? last : ids[index - 1]))).toBe(true);
+    expect(
+      rest
+        .map(({ id }) => Number(id))
+        .every((id, index, ids) => id > Number(index === 0 ? last : ids[index - 1])),
+    ).toBe(true);
     const replay = await collect(await host.get("/threads/thread-1/events"), isEnd);
     expect(whole).toEqual(replay);
     expect(whole.filter(({ event }) => event.name === "subagent.finished")).toHaveLength(1);
@@ -30,7 +41,10 @@ describe("scenario 7: reconnecting", () => {
     await using host = await startTestHost();
     const all = await collect(await host.post("#chunks 20\n#artifact a.md 10"));
     for (let index = 0; index < all.length - 1; index++) {
-      const rest = await collect(await host.get("/threads/thread-1/events", { "last-event-id": all[index]?.id ?? "" }), isEnd);
+      const rest = await collect(
+        await host.get("/threads/thread-1/events", { "last-event-id": all[index]?.id ?? "" }),
+        isEnd,
+      );
       expect(rest).toEqual(all.slice(index + 1));
     }
   });
@@ -42,7 +56,10 @@ describe("scenario 7: reconnecting", () => {
     expect(failed.at(-1)?.event).toMatchObject({ type: "RUN_ERROR", code: "program_died" });
     await collect(await host.post("second", { runId: "run-2" }));
     let ends = 0;
-    const replay = await collect(await host.get("/threads/thread-1/events"), (frame) => isEnd(frame) && ++ends === 2);
+    const replay = await collect(
+      await host.get("/threads/thread-1/events"),
+      (frame) => isEnd(frame) && ++ends === 2,
+    );
     await verify(replay);
     expect(replay.filter(({ event }) => event.type === "RUN_STARTED")).toHaveLength(2);
   });
@@ -53,12 +70,19 @@ describe("scenario 7: reconnecting", () => {
     const [original, again] = await Promise.all([
       host.post(prompt).then((response) => collect(response)),
       // After the first has been taken in.
-      host.get("/healthz").then(() => host.post(prompt)).then((response) => collect(response)),
+      host
+        .get("/healthz")
+        .then(() => host.post(prompt))
+        .then((response) => collect(response)),
     ]);
     expect(again).toEqual(original);
-    const resumed = await collect(await host.post(prompt, { headers: { "last-event-id": original[4]?.id ?? "" } }));
+    const resumed = await collect(
+      await host.post(prompt, { headers: { "last-event-id": original[4]?.id ?? "" } }),
+    );
     expect(resumed).toEqual(original.slice(5));
-    const nothing = await collect(await host.post(prompt, { headers: { "last-event-id": original.at(-1)?.id ?? "" } }));
+    const nothing = await collect(
+      await host.post(prompt, { headers: { "last-event-id": original.at(-1)?.id ?? "" } }),
+    );
     expect(nothing).toEqual([]);
     expect((await host.remote.seen()).filter(({ method }) => /send/i.test(method))).toHaveLength(1);
   });
@@ -102,7 +126,8 @@ describe("scenario 7: reconnecting", () => {
   ] as const)("when nobody watches any more: %s", async (_title, onDisconnect, expected) => {
     const clock = new ManualClock();
     await using host = await startTestHost({ host: { clock, onDisconnect }, agent: { clock } });
-    for await (const frame of framesOf(await host.post("#say a\n#hang"))) if (frame.event.name === "subagent.text.delta") break;
+    for await (const frame of framesOf(await host.post("#say a\n#hang")))
+      if (frame.event.name === "subagent.text.delta") break;
     const watching = new AbortController();
     const events = framesOf(await host.get("/threads/thread-1/events", {}, watching.signal));
     await events.next();

@@ -15,7 +15,10 @@ export async function* framesOf(response: Response): AsyncGenerator<Frame> {
 }
 
 /** All frames of a response that ends, or up to the first for which `enough` holds. */
-export async function collect(response: Response, enough: (frame: Frame) => boolean = () => false): Promise<Frame[]> {
+export async function collect(
+  response: Response,
+  enough: (frame: Frame) => boolean = () => false,
+): Promise<Frame[]> {
   const frames: Frame[] = [];
   for await (const frame of framesOf(response)) {
     frames.push(frame);

@@ -1,16 +1,20 @@
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAgent } from "../../src/core/agent.js";
 import type { AgentOptions } from "../../src/core/agent.js";
+import { createAgent } from "../../src/core/agent.js";
 import type { DelegationPolicy } from "../../src/delegation/policy.js";
 import { claude } from "../../src/drivers/claude/claude.js";
 import { createHost, type Host, type HostOptions } from "../../src/host/host.js";
 import { a2a } from "../../src/remotes/a2a/a2a.js";
-import { type ScriptedAgent, type ScriptedAgentOptions, startScriptedAgent } from "../../src/testing/a2a/start.js";
+import {
+  type ScriptedAgent,
+  type ScriptedAgentOptions,
+  startScriptedAgent,
+} from "../../src/testing/a2a/start.js";
 import type { Script } from "../../src/testing/claude/script.js";
 import { scriptedClaude } from "../../src/testing/claude/start.js";
-import { readFileSync } from "node:fs";
 
 /** Options of {@link startTestHost}. */
 export interface TestHostOptions {
@@ -36,10 +40,28 @@ export class TestHost implements AsyncDisposable {
   ) {}
 
   /** Starts (or attaches to) a run over HTTP. */
-  post(prompt: string, options: { threadId?: string; runId?: string; query?: string; headers?: Record<string, string>; protocolVersion?: string } = {}): Promise<Response> {
+  post(
+    prompt: string,
+    options: {
+      threadId?: string;
+      runId?: string;
+      query?: string;
+      headers?: Record<string, string>;
+      protocolVersion?: string;
+    } = {},
+  ): Promise<Response> {
     const { threadId = "thread-1", runId = "run-1", query = "", headers = {}, protocolVersion } = options;
     const messages = [{ id: `${runId}-user`, role: "user", content: prompt }];
-    const input = { threadId, runId, messages, state: {}, tools: [], context: [], forwardedProps: {}, protocolVersion };
+    const input = {
+      threadId,
+      runId,
+      messages,
+      state: {},
+      tools: [],
+      context: [],
+      forwardedProps: {},
+      protocolVersion,
+    };
     return fetch(`${this.url}/agents/claude/run${query}`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "text/event-stream", ...headers },
@@ -52,13 +74,20 @@ export class TestHost implements AsyncDisposable {
   }
 
   send(path: string, body: unknown = {}): Promise<Response> {
-    return fetch(this.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    return fetch(this.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
   }
 
   /** What the scripted Claude Code received: its MCP results as the model sees them, among others. */
   trace(): TraceLine[] {
     try {
-      return readFileSync(this.traceFile, "utf8").trim().split("\n").map((line) => JSON.parse(line));
+      return readFileSync(this.traceFile, "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
     } catch {
       return [];
     }
@@ -97,7 +126,13 @@ export async function startTestHost(options: TestHostOptions = {}): Promise<Test
   const token = options.remote?.token;
   const host = await createHost({
     agents: { claude: agent },
-    subAgents: [a2a({ name: "research", agentCardUrl: remote.cardUrl, ...(token === undefined ? {} : { auth: { mode: "bearer", token } }) })],
+    subAgents: [
+      a2a({
+        name: "research",
+        agentCardUrl: remote.cardUrl,
+        ...(token === undefined ? {} : { auth: { mode: "bearer", token } }),
+      }),
+    ],
     ...(options.policy === undefined ? {} : { policy: options.policy }),
     ...options.host,
   });

@@ -27,5 +27,6 @@ export async function verify(frames: readonly Frame[], version: ClientVersion = 
   const events = frames.map(({ event }) => schemas.parse(event));
   const run = operator as (debug: boolean) => (source: ReturnType<typeof from>) => ReturnType<typeof from>;
   const verified = await lastValueFrom(run(false)(from(events as never[])).pipe(toArray()));
-  if (verified.length !== events.length) throw new Error(`${events.length - verified.length} events were dropped`);
+  if (verified.length !== events.length)
+    throw new Error(`${events.length - verified.length} events were dropped`);
 }

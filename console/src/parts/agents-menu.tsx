@@ -42,7 +42,8 @@ export function AgentsMenu({ hosts }: { hosts: ListingState }) {
         <ul className="agent-list">
           {listing.agents.map((agent) => (
             <li key={agent.key}>
-              <span className="agent-name">{agent.key}</span> <span className="muted">{agent.driver}</span>
+              <span className="agent-name">{agent.name}</span>{" "}
+              {agent.name !== agent.driver && <span className="muted">{agent.driver}</span>}
             </li>
           ))}
         </ul>

@@ -64,8 +64,10 @@ export function Composer({ store, hosts, working, onSend }: ComposerProps) {
           />
           {agents.length > 1 && (
             <select aria-label="Agent" value={agent} onChange={(event) => setChosen(event.target.value)}>
-              {agents.map(({ key }) => (
-                <option key={key}>{key}</option>
+              {agents.map(({ key, name }) => (
+                <option key={key} value={key}>
+                  {name}
+                </option>
               ))}
             </select>
           )}

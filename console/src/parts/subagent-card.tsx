@@ -67,7 +67,9 @@ export const SubagentCard = memo(function SubagentCard({
         {!over && <StopDelegation subagent={subagent} asked={asked} />}
       </div>
       <div className="subagent-body" id={body}>
-        {(whole || !over) && subagent.objective && <p className="objective">{subagent.objective}</p>}
+        {(whole || !over) && subagent.objective && (
+          <p className={`objective ${whole ? "" : "clamp"}`}>{subagent.objective}</p>
+        )}
         {whole ? (
           <Everything subagent={subagent} />
         ) : over ? (

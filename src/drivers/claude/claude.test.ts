@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../core/clock.js";
 import type { McpServer } from "../../core/mcp-server.js";
 import type { Script, ScriptStep } from "../../testing/claude/script.js";
 import { scriptedClaude, scriptedClaudeEnvironment } from "../../testing/claude/start.js";
@@ -421,6 +422,44 @@ test("a cancel before the start starts nothing", async () => {
   never.cancel();
   expect(await never.outcome).toEqual({ status: "cancelled" });
   expect(existsSync(trace)).toBe(false);
+});
+
+test("case 011: a cancel at any moment leaves nothing behind", async () => {
+  const { mcp } = await serve({ delegate_to_agent: answer("x") });
+  for (let moment = 1; moment <= 12; moment++) {
+    const { outcome, events, cancel, seen } = run({ mcpServers: [mcp] });
+    await seen(() => events.length >= moment);
+    cancel();
+    expect((await outcome).status).toBe("cancelled");
+    expect(trackedGroups()).toEqual([]);
+  }
+});
+
+test("an error of whoever takes the events is thrown, after the program has ended", async () => {
+  const env = {
+    PATH: process.env.PATH ?? "",
+    ...scriptedClaudeEnvironment({ script: { turns: [[{ say: "Hi" }, { hang: true }]] } }),
+  };
+  const started = claude({ executable: scriptedClaude() }).start(
+    {
+      runId: "r",
+      prompt: "p",
+      workspace: directory,
+      env,
+      mcpServers: [],
+      persist: false,
+      clock: systemClock,
+      signal: new AbortController().signal,
+    },
+    {
+      emit: () => {
+        throw new Error("boom");
+      },
+      approve: async () => ({ decision: "deny" }),
+      raw: () => {},
+    },
+  );
+  await expect(started).rejects.toThrow("boom");
 });
 
 test("a prompt of 300 kB and every character arrives", async () => {

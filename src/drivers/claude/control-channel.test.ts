@@ -188,3 +188,19 @@ test("an unknown request is refused instead of left waiting", () => {
     },
   ]);
 });
+
+test("an answer that JSON cannot hold is refused instead of lost", async () => {
+  const sent: unknown[] = [];
+  const control = new ControlChannel({
+    send: (frame) => sent.push(JSON.parse(JSON.stringify(frame))),
+    approve: async () => ({ decision: "approve", input: { count: 1n } }),
+  });
+  control.frame(permission());
+  await settle();
+  expect(sent).toEqual([
+    {
+      type: "control_response",
+      response: { subtype: "error", request_id: "r1", error: "The answer could not be sent." },
+    },
+  ]);
+});

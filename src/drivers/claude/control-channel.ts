@@ -80,7 +80,18 @@ export class ControlChannel {
     else {
       // Silence would make the program wait for ever.
       const error = `Unsupported control request: ${asText(request.subtype) ?? "unnamed"}`;
-      this.#options.send({ type: "control_response", response: { subtype: "error", request_id: id, error } });
+      this.#respond({ subtype: "error", request_id: id, error });
+    }
+  }
+
+  #respond(response: JsonObject): void {
+    try {
+      this.#options.send({ type: "control_response", response });
+    } catch {
+      // Code that decides may hand over what JSON cannot hold; the program still needs an answer.
+      const { request_id } = response;
+      const error = "The answer could not be sent.";
+      this.#options.send({ type: "control_response", response: { subtype: "error", request_id, error } });
     }
   }
 
@@ -96,10 +107,7 @@ export class ControlChannel {
     this.#asked.set(id, controller);
     void ask(controller.signal).then((response) => {
       if (!this.#asked.delete(id) || this.#closed) return;
-      this.#options.send({
-        type: "control_response",
-        response: { subtype: "success", request_id: id, response },
-      });
+      this.#respond({ subtype: "success", request_id: id, response });
     });
   }
 

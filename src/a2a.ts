@@ -1,0 +1,6 @@
+/**
+ * Remote agents that speak A2A.
+ * @module
+ */
+export { a2a } from "./remotes/a2a/a2a.js";
+export type { A2aAuth, A2aLimits, A2aOptions } from "./remotes/a2a/options.js";

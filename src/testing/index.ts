@@ -1,0 +1,17 @@
+/**
+ * The test kit: scripted peers that are processes of their own, and a clock that is moved by hand.
+ * @module
+ */
+export {
+  type ScriptedAgent,
+  type ScriptedAgentOptions,
+  type SeenCall,
+  startScriptedAgent,
+} from "./a2a/start.js";
+export type {
+  Script as ClaudeScript,
+  ScriptedTool,
+  ScriptStep as ClaudeScriptStep,
+} from "./claude/script.js";
+export { scriptedClaude } from "./claude/start.js";
+export { ManualClock } from "./manual-clock.js";
