@@ -5,6 +5,7 @@ export default defineConfig({
   root: fileURLToPath(new URL("..", import.meta.url)),
   test: {
     include: ["e2e/**/*.test.ts"],
+    globalSetup: ["test/global-setup.ts"],
     // The program is bound by the processor at its start: several at once take seconds each.
     fileParallelism: false,
     pool: "forks",

@@ -30,12 +30,12 @@ export class Approvals {
     question: Omit<ApprovalRequest, "approvalId" | "expiresAt">,
     withdrawn: AbortSignal,
   ): Promise<ApprovalDecision> {
+    if (this.#closed) return { decision: "deny", message: "The run is over." };
     if (question.kind === "permission" && this.options.permissions !== "ask") {
       return this.options.permissions === "allow"
         ? { decision: "approve" }
         : { decision: "deny", message: "Not permitted by the host's policy." };
     }
-    if (this.#closed) return { decision: "deny", message: "The run is over." };
     const approval: ApprovalRequest = {
       ...question,
       approvalId: this.createId("apr"),

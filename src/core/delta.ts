@@ -4,7 +4,16 @@ interface DeltaEvent {
   readonly delta: string;
 }
 
-const KEYS = ["runId", "delegationId", "messageId", "toolCallId", "parentToolCallId"] as const;
+/** What two deltas must share to be one: with any other difference the merged event would say something untrue. */
+const KEYS = [
+  "runId",
+  "delegationId",
+  "messageId",
+  "toolCallId",
+  "parentToolCallId",
+  "remoteTaskId",
+  "remoteContextId",
+] as const;
 
 function isDelta(event: object): event is DeltaEvent & Record<string, unknown> {
   return "delta" in event && typeof event.delta === "string";

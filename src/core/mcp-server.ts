@@ -37,7 +37,8 @@ export function expandRunVariables(server: McpServer, variables: RunVariables): 
     Object.fromEntries(
       Object.entries(values).map(([key, value]) => [
         key,
-        value.replaceAll("${RUN_ID}", variables.RUN_ID).replaceAll("${RUN_TOKEN}", variables.RUN_TOKEN),
+        // In one pass and literally: clients choose run ids, and one that reads `${RUN_TOKEN}` must not become the token.
+        value.replace(/\$\{(RUN_ID|RUN_TOKEN)\}/g, (_whole, name: keyof RunVariables) => variables[name]),
       ]),
     );
   if (server.transport === "http")

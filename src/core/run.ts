@@ -10,7 +10,7 @@ import { expandRunVariables, type McpServer } from "./mcp-server.js";
 import { RawOutput } from "./raw-output.js";
 import type { DriverEvent, RunEvent, Usage, UserMessage } from "./run-event.js";
 import { RunGrammar } from "./run-grammar.js";
-import type { RunAttachment, RunService } from "./run-service.js";
+import type { RunAttachment, RunContext, RunService } from "./run-service.js";
 import type { ThreadCheckpoint, ThreadMode, ThreadStore } from "./thread.js";
 import { Transcript, type TranscriptItem } from "./transcript.js";
 
@@ -90,8 +90,12 @@ export class Run {
     // A microtask later, so that whoever made the run can keep it before its first event arrives.
     this.result = Promise.resolve().then(() => this.#execute());
     this.result.catch(() => undefined);
-    if (setup.signal?.aborted) this.#requestCancel("aborted");
-    else setup.signal?.addEventListener("abort", () => this.#requestCancel("aborted"), { once: true });
+    const { signal } = setup;
+    const onAbort = () => this.#requestCancel("aborted");
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    // A caller's signal may outlive many runs.
+    void this.result.catch(() => undefined).then(() => signal?.removeEventListener("abort", onAbort));
   }
 
   /** Every event in order, once; from the start if it is read in time. Empty when the run was made with `onEvent`. */
@@ -151,10 +155,10 @@ export class Run {
     const setup = this.#setup;
     const { runId, token, agent, workspace } = setup;
     const thread = setup.thread?.key;
+    const context = { runId, token, agent, workspace, ...(thread === undefined ? {} : { thread }) };
     for (const service of setup.services) {
-      this.#attachments.push(
-        await service.attach({ runId, token, agent, workspace, ...(thread === undefined ? {} : { thread }) }),
-      );
+      if (this.#abort.signal.aborted) break;
+      await this.#attach(service, context);
     }
     if (this.#abort.signal.aborted) return { status: "cancelled" };
     const mcpServers = [
@@ -168,7 +172,8 @@ export class Run {
       setup.env,
       ...this.#attachments.map((attachment) => attachment.env ?? {}),
     );
-    const resume = await this.#resumePoint(description.name);
+    const resume = await this.#untilCancelled(this.#resumePoint(description.name));
+    if (this.#abort.signal.aborted) return { status: "cancelled" };
     const request: DriverRequest = {
       runId,
       prompt: setup.prompt,
@@ -181,6 +186,28 @@ export class Run {
       ...(resume === undefined ? {} : { resume }),
     };
     return setup.driver.start(request, this.#sink());
+  }
+
+  /** A service that does not answer must not keep a cancelled run; what it attaches too late is detached again. */
+  async #attach(service: RunService, context: RunContext): Promise<void> {
+    const attaching = service.attach(context);
+    const attachment = await this.#untilCancelled(attaching);
+    if (attachment !== undefined) this.#attachments.push(attachment);
+    else void attaching.then((late) => late.detach("cancelled")).catch(() => undefined);
+  }
+
+  /** Waits for `promise`, but no longer than until the run is cancelled: then `undefined`. */
+  #untilCancelled<T>(promise: Promise<T>): Promise<T | undefined> {
+    const { signal } = this.#abort;
+    if (signal.aborted) {
+      promise.catch(() => undefined);
+      return Promise.resolve(undefined);
+    }
+    return new Promise((resolve, reject) => {
+      const onAbort = () => resolve(undefined);
+      signal.addEventListener("abort", onAbort, { once: true });
+      promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+    });
   }
 
   #sink(): DriverSink {

@@ -42,11 +42,14 @@ export class ActiveDelegation {
   readonly answer: Promise<DelegationResult>;
   /** Resolves when the terminal event is in the journal. */
   readonly over: Promise<void>;
+  /** Resolves when nothing goes on any more, the watch over an unconfirmed cancel included. */
+  readonly gone: Promise<void>;
   #state: DelegationState;
   #answer: (result: DelegationResult) => void = () => undefined;
   #over: () => void = () => undefined;
   readonly #stream = new AbortController();
   readonly #watch = new AbortController();
+  #watching: Promise<void> = Promise.resolve();
   /** The run is over, but whether the remote stopped is still being watched. */
   #watchOn = false;
   readonly #timers: Timer[] = [];
@@ -65,6 +68,7 @@ export class ActiveDelegation {
     this.over = new Promise((resolve) => {
       this.#over = resolve;
     });
+    this.gone = this.over.then(() => this.#watching);
     this.#whenAccepted = new Promise((resolve) => {
       this.#accepted = resolve;
     });
@@ -87,7 +91,7 @@ export class ActiveDelegation {
         }),
       ),
     );
-    void this.#follow(this.setup.remote.start(task, this.#stream.signal));
+    void this.#follow(() => this.setup.remote.start(task, this.#stream.signal));
   }
 
   /** Lets the reducer take one input, records what follows, and carries out its effects. */
@@ -95,9 +99,16 @@ export class ActiveDelegation {
     if (input.type === "close" && this.#state.phase !== "over") this.#watchOn = true;
     const { state, events, effects } = reduce(this.#state, input);
     this.#state = state;
-    for (const event of events) this.#recorded = this.setup.record(event);
+    for (const event of events) this.#record(event);
     for (const effect of effects) this.#carryOut(effect);
     if (state.identity.remoteTaskId !== undefined || state.phase === "over") this.#accepted();
+  }
+
+  /** A journal that fails must not take the host down: the delegation ends for its caller all the same. */
+  #record(event: SubagentEvent): void {
+    const recording = this.setup.record(event);
+    recording.catch(() => undefined);
+    this.#recorded = recording;
   }
 
   /** Stops watching; the host is closing. */
@@ -106,9 +117,9 @@ export class ActiveDelegation {
     this.#stream.abort();
   }
 
-  async #follow(signals: AsyncIterable<RemoteSignal>): Promise<void> {
+  async #follow(start: () => AsyncIterable<RemoteSignal>): Promise<void> {
     try {
-      for await (const signal of signals) {
+      for await (const signal of start()) {
         if (this.#state.phase === "over") break;
         if (signal.type === "artifact") {
           const collected = await this.setup.collector.add(signal.chunk);
@@ -142,7 +153,7 @@ export class ActiveDelegation {
         void this.#cancelRemote();
         return;
       case "watch_cancel":
-        void this.#watchCancel();
+        this.#watching = this.#watchCancel();
         return;
       case "answer": {
         const { answer } = this.#state;
@@ -155,7 +166,9 @@ export class ActiveDelegation {
         void this.#recorded
           .catch(() => undefined)
           .then(() => {
-            this.#stream.abort();
+            // A remote that ended by itself closes its stream; one that was stopped may never do so.
+            if (this.#state.stop !== undefined) this.#stream.abort();
+            this.setup.collector.discard();
             this.#over();
             this.setup.released();
           });
@@ -201,7 +214,7 @@ export class ActiveDelegation {
       const seen = await withinTime(
         clock,
         policy.cancelTimeoutMs,
-        remote.look(reference, this.#watch.signal),
+        remote.look(reference, this.#watch.signal).catch(() => undefined),
       );
       if (seen?.over) return this.apply({ type: "watch_ended", remoteStatus: seen.remoteStatus });
       if (this.#state.phase === "over") await this.#askToCancel(reference);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { startOf } from "../core/text.js";
 import type { ArtifactDescription, ArtifactError } from "./events.js";
 import type { DelegationPolicy } from "./policy.js";
 import type { RemoteArtifactChunk } from "./remote.js";
@@ -66,6 +67,7 @@ const PREVIEW_BYTES = 2_048;
 /** Assembles the artifacts of one delegation. Limits are checked on what has accumulated, before anything is published. */
 export class ArtifactCollector {
   readonly #drafts = new Map<string, Draft>();
+  #full = false;
 
   constructor(
     private readonly delegationId: string,
@@ -78,6 +80,8 @@ export class ArtifactCollector {
 
   /** Takes a chunk. Publishes when the remote says that it was the last, or when a whole artifact came at once. */
   async add(chunk: RemoteArtifactChunk): Promise<Collected> {
+    // One refusal tells that there are too many; a remote must not fill the journal with more of them.
+    if (this.#full && !this.#drafts.has(chunk.id)) return undefined;
     const draft = this.#draft(chunk);
     if (draft.refused !== undefined) return undefined;
     if (chunk.mode === "replace") {
@@ -91,6 +95,7 @@ export class ArtifactCollector {
     if (refusal !== undefined) {
       draft.refused = refusal;
       draft.chunks = [];
+      if (this.#drafts.size > this.policy.maxArtifacts) this.#full = true;
       return { artifact: this.#describe(chunk.id, draft, new Uint8Array()), error: refusal };
     }
     return chunk.last || chunk.mode === "replace" ? this.#publish(chunk.id, draft) : undefined;
@@ -103,6 +108,11 @@ export class ArtifactCollector {
       if (!draft.published && draft.refused === undefined) published.push(await this.#publish(id, draft));
     }
     return published;
+  }
+
+  /** The delegation is over: the bytes belong to the store alone, which has a limit. */
+  discard(): void {
+    this.#drafts.clear();
   }
 
   #draft(chunk: RemoteArtifactChunk): Draft {
@@ -173,16 +183,16 @@ export class ArtifactCollector {
 function safeName(name: string | undefined): string | undefined {
   const base = (name ?? "").split(/[\\/]/).at(-1) ?? "";
   const clean = base
-    .replace(/[\p{Cc}\p{Bidi_Control}]/gu, "")
+    .replace(/[\p{Cc}\p{Surrogate}\p{Bidi_Control}]/gu, "")
     .replace(/^\.+/, "")
     .trim();
-  return clean === "" ? undefined : clean.slice(0, 200);
+  return clean === "" ? undefined : startOf(clean, 200);
 }
 
 function safeMimeType(mimeType: string | undefined): string {
-  return mimeType !== undefined && /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(mimeType)
-    ? mimeType
-    : "application/octet-stream";
+  // Parameters such as a charset are left out: what they say is the remote's word, and nobody here acts on it.
+  const type = mimeType?.split(";")[0]?.trim() ?? "";
+  return /^[\w.+-]{1,100}\/[\w.+-]{1,100}$/.test(type) ? type : "application/octet-stream";
 }
 
 function textPreview(bytes: Uint8Array, mimeType: string): string | undefined {

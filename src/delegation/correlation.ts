@@ -38,6 +38,8 @@ interface WaitingCall {
  */
 export class Correlator {
   readonly #open = new Map<string, OpenCall>();
+  /** Calls that were named by id before the parent's events showed them. */
+  readonly #named = new Set<string>();
   readonly #waiting = new Set<WaitingCall>();
 
   /** @param graceMs how long a call waits for its counterpart before it goes on without one. */
@@ -49,7 +51,8 @@ export class Correlator {
   /** Sees the run's events. */
   observe(event: RunEvent): void {
     if (event.type === "tool.start") {
-      this.#open.set(event.toolCallId, { tool: event.tool ?? event.name, pieces: [], claimed: false });
+      const claimed = this.#named.delete(event.toolCallId);
+      this.#open.set(event.toolCallId, { tool: event.tool ?? event.name, pieces: [], claimed });
       this.#match();
     } else if (event.type === "tool.args") this.#open.get(event.toolCallId)?.pieces.push(event.delta);
     else if (event.type === "tool.end") {
@@ -83,7 +86,10 @@ export class Correlator {
       this.#match();
       if (answered) return;
       timer = this.clock.timer(this.graceMs, () => {
-        if (call.callId !== undefined) return waiting.settle({ toolCallId: call.callId, level: "strong" });
+        if (call.callId !== undefined) {
+          this.#named.add(call.callId);
+          return waiting.settle({ toolCallId: call.callId, level: "strong" });
+        }
         answered = true;
         resolve({ level: "none" });
       });

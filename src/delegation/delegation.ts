@@ -1,3 +1,4 @@
+import { startOf } from "../core/text.js";
 import type {
   ArtifactDescription,
   ArtifactError,
@@ -75,6 +76,9 @@ export interface DelegationStep {
   readonly events: readonly SubagentEvent[];
   readonly effects: readonly DelegationEffect[];
 }
+
+/** The stronger cause of a stop is told, whichever came first. */
+const CAUSES: readonly StopCause[] = ["input_required", "deadline", "cancel"];
 
 /** Characters of a remote's own words that go into an event or an error. */
 const MAX_WORDS = 2_000;
@@ -157,9 +161,12 @@ class Step {
       case "completed":
         return this.#remoteEnd("completed", undefined, input.message);
       case "failed": {
-        // What the host itself ended, such as an answer beyond all limits, may still go on at the remote.
-        if (input.code === "artifact_too_large" || input.code === "internal")
+        // What the host itself ended, such as an answer beyond all limits, may still go on at the remote. A cancel that is
+        // under way already will say how that ended.
+        if (input.code === "artifact_too_large" || input.code === "internal") {
+          if (this.state.phase === "stopping") return;
           this.#effects.push("cancel_remote");
+        }
         const error = this.#error(
           input.code ?? "remote_failed",
           input.message ?? "The remote agent failed.",
@@ -211,7 +218,7 @@ class Step {
     this.#set({ started: true, phase: this.state.phase === "new" ? "working" : this.state.phase });
     this.#emit({
       type: "subagent.started",
-      objective: objective.slice(0, MAX_WORDS),
+      objective: startOf(objective, MAX_WORDS),
       correlation,
       ...(cardFingerprint === undefined ? {} : { cardFingerprint }),
     });
@@ -238,13 +245,13 @@ class Step {
 
   #status(status: string, message: string | undefined): void {
     this.#start();
-    const words = message?.slice(0, MAX_WORDS);
+    const words = message === undefined ? undefined : startOf(message, MAX_WORDS);
     if (status === this.state.status && (words === undefined || words === "")) return;
     this.#set({ status });
     this.#see(words ?? "");
     this.#emit({
       type: "subagent.status",
-      status: status.slice(0, 64),
+      status: startOf(status, 64),
       ...(words === undefined ? {} : { message: words }),
     });
   }
@@ -282,7 +289,7 @@ class Step {
       case "tool.start":
         if (open) return;
         this.#set({ openTools: [...this.state.openTools, toolCallId] });
-        return this.#emit({ type: "subagent.tool.start", toolCallId, name: signal.name.slice(0, 200) });
+        return this.#emit({ type: "subagent.tool.start", toolCallId, name: startOf(signal.name, 200) });
       case "tool.args":
         if (!open) return;
         this.#see(signal.delta);
@@ -311,9 +318,10 @@ class Step {
   }
 
   #stop(cause: StopCause, reason: string): void {
-    if (this.state.stop?.cause === cause || this.state.stop?.cause === "cancel") return;
-    const first = this.state.stop === undefined;
-    this.#set({ stop: { cause, reason: reason.slice(0, MAX_WORDS) }, phase: "stopping" });
+    const before = this.state.stop?.cause;
+    if (before !== undefined && CAUSES.indexOf(before) >= CAUSES.indexOf(cause)) return;
+    const first = before === undefined;
+    this.#set({ stop: { cause, reason: startOf(reason, MAX_WORDS) }, phase: "stopping" });
     if (first) this.#effects.push("cancel_remote");
   }
 
@@ -397,7 +405,7 @@ class Step {
   ): DelegationError {
     return {
       code,
-      message: message.slice(0, MAX_WORDS),
+      message: startOf(message, MAX_WORDS),
       retryable,
       ...(remoteStatus === undefined ? {} : { remoteStatus }),
     };

@@ -1,4 +1,4 @@
-import type { Clock } from "../core/clock.js";
+import { type Clock, withinTime } from "../core/clock.js";
 import { TroupeError } from "../core/errors.js";
 import type { CreateId } from "../core/ids.js";
 import type { RunEvent } from "../core/run-event.js";
@@ -13,6 +13,9 @@ import type { RemoteEntry, RemoteRegistry } from "./registry.js";
 import type { RemoteInputArtifact } from "./remote.js";
 import { type DelegationRequest, requestText } from "./request.js";
 import type { DelegationResult } from "./result.js";
+
+/** How long a remote that is not known yet may take to describe itself, in milliseconds; adapters have shorter bounds. */
+const DESCRIBE_LIMIT_MS = 30_000;
 
 /** The run that delegations belong to. */
 export interface DelegatingRun {
@@ -42,10 +45,12 @@ export interface KnownDelegation {
 
 /** Starts delegations, and knows all of them by id. */
 export class Delegator {
+  /** What has ended is kept as its state alone: whatever worked on it can go. */
   readonly #delegations = new Map<
     string,
-    { readonly run: DelegatingRun; readonly delegation: ActiveDelegation }
+    { readonly run: DelegatingRun; readonly delegation: { readonly state: DelegationState } }
   >();
+  readonly #active = new Map<string, ActiveDelegation>();
   readonly #byRun = new Map<string, string[]>();
   readonly #ended: string[] = [];
   readonly permits = new Permits();
@@ -71,7 +76,7 @@ export class Delegator {
 
   /** @returns whether there is such a delegation and it was not over. */
   cancel(delegationId: string, reason: string): boolean {
-    const delegation = this.#delegations.get(delegationId)?.delegation;
+    const delegation = this.#active.get(delegationId);
     if (delegation === undefined || delegation.state.phase === "over") return false;
     delegation.apply({ type: "stop", cause: "cancel", reason });
     return true;
@@ -79,13 +84,15 @@ export class Delegator {
 
   /** Ends what still watches remotes whose cancel was never confirmed. */
   close(): void {
-    for (const { delegation } of this.#delegations.values()) delegation.abandon();
+    for (const delegation of this.#active.values()) delegation.abandon();
   }
 
   /** @internal */
   keep(run: DelegatingRun, delegation: ActiveDelegation): void {
     const { delegationId } = delegation.state.identity;
     this.#delegations.set(delegationId, { run, delegation });
+    this.#active.set(delegationId, delegation);
+    void delegation.gone.then(() => this.#active.delete(delegationId));
     const ids = this.#byRun.get(runKey(run));
     if (ids === undefined) this.#byRun.set(runKey(run), [delegationId]);
     else ids.push(delegationId);
@@ -93,6 +100,9 @@ export class Delegator {
 
   /** @internal */
   ended(delegationId: string): void {
+    const ended = this.#delegations.get(delegationId);
+    if (ended !== undefined)
+      this.#delegations.set(delegationId, { run: ended.run, delegation: { state: ended.delegation.state } });
     this.#ended.push(delegationId);
     const oldest = this.#ended.length > (this.options.keepEnded ?? 10_000) ? this.#ended.shift() : undefined;
     const known = oldest === undefined ? undefined : this.#delegations.get(oldest);
@@ -140,7 +150,11 @@ export class RunDelegations {
     const known = call.callId === undefined ? undefined : this.#byCall.get(call.callId);
     const starting = known ?? this.#start(request, call);
     if (call.callId !== undefined) this.#byCall.set(call.callId, starting);
-    const delegation = await starting;
+    const delegation = await starting.catch((error: unknown) => {
+      // Nothing was started, so the same call may try again.
+      if (call.callId !== undefined) this.#byCall.delete(call.callId);
+      throw error;
+    });
     const onCancel = () =>
       delegation.apply({ type: "stop", cause: "cancel", reason: "the parent agent took the call back" });
     if (cancelled?.aborted) onCancel();
@@ -153,14 +167,14 @@ export class RunDelegations {
     return this.#started.get(callId)?.state;
   }
 
-  /** Stops all delegations that are not over. */
+  /** The run is cancelled: stops all delegations that are not over, and starts no more. */
   cancelAll(reason: string): void {
+    this.#closing.abort();
     for (const delegation of this.#active) delegation.apply({ type: "stop", cause: "cancel", reason });
   }
 
   /** Ends the run's delegations: each has its terminal event when this resolves. Bounded by the policies' cancel timeouts. */
   async close(reason: string): Promise<void> {
-    this.#closing.abort();
     this.cancelAll(reason);
     await Promise.all([...this.#active].map(({ answer }) => answer));
     const last = [...this.#active];
@@ -265,9 +279,17 @@ export class RunDelegations {
   }
 
   async #describe(agent: string): Promise<{ name: string; fingerprint?: string }> {
-    const known = this.delegator.options.registry.state(agent);
+    const { registry, clock } = this.delegator.options;
+    const known = registry.state(agent);
     if (known?.status === "ready" && known.description !== undefined) return known.description;
-    return this.delegator.options.registry.describe(agent, this.#closing.signal);
+    const describing = registry.describe(agent, this.#closing.signal);
+    const description = await withinTime(clock, DESCRIBE_LIMIT_MS, describing);
+    if (description !== undefined) return description;
+    throw new TroupeError<DelegationErrorCode>(
+      "agent_unavailable",
+      `"${agent}" did not say what it is within ${DESCRIBE_LIMIT_MS / 1_000} s.`,
+      { retryable: true },
+    );
   }
 
   #isOwn(delegationId: string): boolean {

@@ -6,7 +6,7 @@ export interface DelegationPolicy {
   readonly maxConcurrentPerHost: number;
   readonly maxArtifactBytes: number;
   readonly maxArtifacts: number;
-  /** Upper bound of the JSON that the parent's model gets; never above 40 KB, where programs cut by themselves. */
+  /** Upper bound of the JSON that the parent's model gets; at least 2 KB, never above 40 KB, where programs cut by themselves. */
   readonly maxResultBytes: number;
   /** How long the remote may take to confirm a cancel before it is called pending. */
   readonly cancelTimeoutMs: number;
@@ -18,6 +18,8 @@ export interface DelegationPolicy {
   readonly parallel: boolean;
 }
 
+/** Ids and an error need this much. */
+const LEAST_RESULT_LIMIT = 2_048;
 /** Programs cut or divert results above this by themselves. */
 const HARD_RESULT_LIMIT = 40_960;
 
@@ -38,7 +40,10 @@ export const DEFAULT_POLICY: DelegationPolicy = {
 /** Fills in the defaults and clamps what has a hard bound. */
 export function resolvePolicy(policy: Partial<DelegationPolicy> = {}): DelegationPolicy {
   const merged = { ...DEFAULT_POLICY, ...policy };
-  return { ...merged, maxResultBytes: Math.min(merged.maxResultBytes, HARD_RESULT_LIMIT) };
+  return {
+    ...merged,
+    maxResultBytes: Math.min(Math.max(merged.maxResultBytes, LEAST_RESULT_LIMIT), HARD_RESULT_LIMIT),
+  };
 }
 
 /** The time a delegation gets: what the call asks for, at most what the policy allows. */

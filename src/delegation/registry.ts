@@ -102,14 +102,9 @@ export class RemoteRegistry {
         );
         if ((await withinTime(this.clock, timeoutMs, probing)) === true) return;
         abort.abort();
-        const { protocol } = this.#entries.get(key)?.remote ?? {};
-        if (protocol !== undefined)
-          this.#remember({
-            key,
-            protocol,
-            status: "unreachable",
-            problem: `No answer within ${timeoutMs} ms.`,
-          });
+        const before = this.#states.get(key);
+        if (before !== undefined)
+          this.#remember({ ...before, status: "unreachable", problem: `No answer within ${timeoutMs} ms.` });
       }),
     );
     return this.states();
@@ -122,6 +117,7 @@ export class RemoteRegistry {
   #remember(state: RemoteState): void {
     const before = this.#states.get(state.key);
     this.#states.set(state.key, state);
-    if (before?.description?.fingerprint !== state.description?.fingerprint) this.#changed();
+    const news = (before?.description === undefined) !== (state.description === undefined);
+    if (news || before?.description?.fingerprint !== state.description?.fingerprint) this.#changed();
   }
 }

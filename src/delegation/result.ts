@@ -1,3 +1,4 @@
+import { wellFormed } from "../core/text.js";
 import type { ArtifactDescription, ArtifactError, DelegationError, RemoteProtocol } from "./events.js";
 
 /** A delegation's state for the parent's model. */
@@ -33,7 +34,7 @@ export interface DelegationResult {
   readonly remote_task_id: string | null;
   readonly remote_context_id: string | null;
   readonly artifacts: readonly ResultArtifact[];
-  /** What the remote said before its summary. */
+  /** What the remote said before its summary, when the summary alone is too short to be an answer. */
   readonly messages: readonly { readonly role: "assistant"; readonly text: string }[];
   readonly raw_task: { readonly provider: RemoteProtocol; readonly task_id: string | null };
   /** Texts were shortened, or references left out, to stay below the host's limit. A person saw everything. */
@@ -49,10 +50,16 @@ interface ResultArtifact {
   readonly error?: ArtifactError;
 }
 
-/** Characters that stay of an error message or of a name. */
-const MAX_MESSAGE = 600;
+/** Bytes of JSON that stay of an error's message. */
+const MAX_MESSAGE_BYTES = 600;
+/** Bytes of JSON that stay of an id that the remote chose; real ones have 40. */
+const MAX_ID_BYTES = 256;
+/** Bytes of JSON that stay of the remote's word for its state. */
+const MAX_STATUS_BYTES = 64;
 
-/** Bytes for what the remote said before its summary: a transcript does not belong into the parent's context. */
+/** A closing message at least this long, in characters, is an answer; a shorter one may be no more than "Done." */
+const ANSWER_LENGTH = 100;
+/** Bytes for what the remote said before such a short one. A transcript does not belong into the parent's context. */
 const MAX_EARLIER_BYTES = 1_024;
 
 /**
@@ -60,13 +67,12 @@ const MAX_EARLIER_BYTES = 1_024;
  */
 export function buildResult(parts: ResultParts, maxBytes: number): DelegationResult {
   const summary = parts.texts.at(-1) ?? "";
-  const earlier = parts.texts.slice(0, -1);
+  const earlier = summary.length >= ANSWER_LENGTH ? [] : parts.texts.slice(0, -1);
   const messages = lastOf(earlier, MAX_EARLIER_BYTES);
   const complete = messages.length === earlier.length && messages[0] === earlier[0];
   const whole = assemble(parts, summary, messages, parts.artifacts.length, !complete);
   if (byteLength(whole) <= maxBytes) return whole;
-  let references = parts.artifacts.length;
-  while (references > 0 && byteLength(assemble(parts, "", [], references, true)) > maxBytes / 2) references--;
+  const references = countFitting(parts, maxBytes / 2);
   const budget = maxBytes - byteLength(assemble(parts, "", [], references, true));
   const shortened = cut(summary, budget);
   return assemble(
@@ -76,6 +82,16 @@ export function buildResult(parts: ResultParts, maxBytes: number): DelegationRes
     references,
     true,
   );
+}
+
+/** How many artifacts can be named before the result without any text is larger than `maxBytes`. */
+function countFitting(parts: ResultParts, maxBytes: number): number {
+  let size = byteLength(assemble(parts, "", [], 0, true));
+  const first = parts.artifacts.findIndex((collected) => {
+    size += Buffer.byteLength(JSON.stringify(referTo(collected))) + 1;
+    return size > maxBytes;
+  });
+  return first < 0 ? parts.artifacts.length : first;
 }
 
 /** The newest of `texts` that fit into `budget` bytes of JSON; the oldest of them may be cut. */
@@ -102,37 +118,48 @@ function assemble(
   references: number,
   truncated: boolean,
 ): DelegationResult {
-  const { error, protocol, remoteTaskId = null, remoteContextId = null } = parts;
+  const { error, protocol, remoteTaskId, remoteContextId } = parts;
+  const taskId = remoteTaskId === undefined ? null : short(remoteTaskId, MAX_ID_BYTES);
   return {
     delegation_id: parts.delegationId,
     agent: parts.agentKey,
     status: parts.status,
-    summary,
+    summary: wellFormed(summary),
     ...(error === undefined
       ? {}
       : {
           error: {
             code: error.code,
-            message: error.message.slice(0, MAX_MESSAGE),
+            message: short(error.message, MAX_MESSAGE_BYTES),
             retryable: error.retryable,
-            ...(error.remoteStatus === undefined ? {} : { remote_status: error.remoteStatus.slice(0, 64) }),
+            ...(error.remoteStatus === undefined
+              ? {}
+              : { remote_status: short(error.remoteStatus, MAX_STATUS_BYTES) }),
           },
         }),
     remote_protocol: protocol,
-    remote_task_id: remoteTaskId,
-    remote_context_id: remoteContextId,
-    artifacts: parts.artifacts.slice(0, references).map(({ artifact, error: problem }) => ({
-      id: artifact.id,
-      name: artifact.name,
-      mime_type: artifact.mimeType,
-      uri: artifact.uri,
-      size: artifact.size,
-      ...(problem === undefined ? {} : { error: problem }),
-    })),
-    messages: messages.map((text) => ({ role: "assistant", text })),
-    raw_task: { provider: protocol, task_id: remoteTaskId },
+    remote_task_id: taskId,
+    remote_context_id: remoteContextId === undefined ? null : short(remoteContextId, MAX_ID_BYTES),
+    artifacts: parts.artifacts.slice(0, references).map(referTo),
+    messages: messages.map((text) => ({ role: "assistant", text: wellFormed(text) })),
+    raw_task: { provider: protocol, task_id: taskId },
     ...(truncated ? { truncated } : {}),
   };
+}
+
+function referTo({ artifact, error }: ResultParts["artifacts"][number]): ResultArtifact {
+  return {
+    id: artifact.id,
+    name: artifact.name,
+    mime_type: artifact.mimeType,
+    uri: artifact.uri,
+    size: artifact.size,
+    ...(error === undefined ? {} : { error }),
+  };
+}
+
+function short(text: string, maxBytes: number): string {
+  return wellFormed(cut(text, maxBytes));
 }
 
 /** The start of `text` whose JSON fits into `budget` bytes, with a mark that says how much is missing. */

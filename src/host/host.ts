@@ -71,7 +71,10 @@ export interface Host {
   readonly fetch: (request: Request) => Promise<Response>;
   /** Where the parents' MCP endpoint listens. */
   readonly mcpUrl: string;
-  /** Runs an agent in code. It goes on without readers. */
+  /**
+   * Runs an agent in code. It goes on without readers.
+   * @throws TroupeError `agent_not_found`, `thread_busy`, `host_closed`, or `invalid_input` for the id of a run that is over.
+   */
   run(
     agent: string,
     prompt: string,
@@ -146,6 +149,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     run(agent, prompt, { threadId = createId("thread"), runId = createId("run") } = {}) {
       const thread = threadKey({}, threadId);
       const record = runs.start({ agent, thread, runId, messages: [{ id: createId("msg"), text: prompt }] });
+      if (record.run === undefined)
+        throw new TroupeError("invalid_input", `Run ${runId} of this thread is over.`);
       return { runId, threadId, run: record.run, entries: runEntries(journal, thread, runId, record.first) };
     },
     probe: () => registry.probe(options.probeTimeoutMs ?? 5_000),

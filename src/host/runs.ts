@@ -13,7 +13,8 @@ export interface RunRecord {
   /** The journal's key. */
   readonly thread: string;
   readonly agent: string;
-  readonly run: Run;
+  /** Absent when it is over: what it holds, its program's output above all, must not live as long as this record. */
+  run?: Run;
   readonly startedAt: number;
   status: "running" | "finished" | "failed" | "cancelled";
   endedAt?: number;
@@ -129,7 +130,7 @@ export class Runs {
       if (readers.count > 0 || record.status !== "running") return;
       readers.timer = this.options.clock.timer(
         readers.graceMs,
-        () => void record.run.cancel("nobody was watching"),
+        () => void record.run?.cancel("nobody was watching"),
       );
     };
   }
@@ -137,7 +138,7 @@ export class Runs {
   /** Cancels everything; resolves when no process is left. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all([...this.#active.values()].map(({ run }) => run.cancel("the host is closing")));
+    await Promise.all([...this.#active.values()].map(({ run }) => run?.cancel("the host is closing")));
   }
 
   #launch(
@@ -181,6 +182,7 @@ export class Runs {
     record.status =
       event.type === "run.finished" ? "finished" : event.type === "run.failed" ? "failed" : "cancelled";
     if (event.type === "run.failed") record.error = event.error;
+    delete record.run;
     this.#active.delete(record.thread);
     this.#readers.get(record)?.timer?.cancel();
     this.#readers.delete(record);

@@ -28,6 +28,8 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
   readonly #threads = new Map<string, MemoryThread<Event>>();
   readonly #waiting = new Map<string, Set<() => void>>();
   #closed = false;
+  /** The highest cursor of any dropped thread. A thread that comes back starts above it, so that no cursor is used twice. */
+  #dropped = 0;
   readonly #clock: Clock;
   readonly #limits: { items: number; threads: number; batch: number; mergeBeyond: number };
 
@@ -42,9 +44,10 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
   }
 
   append({ thread: name, runId, event }: NewEntry<Event>): Promise<JournalEntry<Event>> {
-    const thread = this.#threads.get(name) ?? new MemoryThread<Event>(name);
+    const known = this.#threads.get(name);
+    const thread = known ?? new MemoryThread<Event>(name, this.#dropped);
     const entry = thread.append(runId, this.#clock.now(), event);
-    if (event.type === "run.started" || isRunTerminal(event)) this.#touch(thread);
+    if (known === undefined || event.type === "run.started" || isRunTerminal(event)) this.#touch(thread);
     const waiting = this.#waiting.get(name);
     if (waiting !== undefined) for (const wake of waiting) wake();
     return Promise.resolve(entry);
@@ -83,9 +86,10 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
     this.#threads.set(thread.name, thread);
     thread.trim(this.#limits.items);
     if (this.#threads.size <= this.#limits.threads) return;
-    for (const [name, { active }] of this.#threads) {
-      if (active) continue;
+    for (const [name, { active, head }] of this.#threads) {
+      if (active || name === thread.name) continue;
       this.#threads.delete(name);
+      this.#dropped = Math.max(this.#dropped, head);
       return;
     }
   }

@@ -22,10 +22,17 @@ export class MemoryThread<Event extends Recordable> {
   #stored: Stored<Event>[] = [];
   #packedUntil = 0;
   #runsOpen = new Set<string>();
-  #trimmedThrough = 0;
-  head = 0;
+  #trimmedThrough: number;
+  head: number;
 
-  constructor(readonly name: string) {}
+  /** @param base cursors start above it. */
+  constructor(
+    readonly name: string,
+    private readonly base = 0,
+  ) {
+    this.head = base;
+    this.#trimmedThrough = base;
+  }
 
   get active(): boolean {
     return this.#runsOpen.size > 0;
@@ -51,7 +58,9 @@ export class MemoryThread<Event extends Recordable> {
    */
   take(after: number, limit: number, merge: boolean): JournalEntry<Event>[] {
     const entries: JournalEntry<Event>[] = [];
-    const gap = after < this.#trimmedThrough ? this.#gap(after) : undefined;
+    // Who starts at the beginning misses nothing of a thread that is still whole.
+    const whole = this.#trimmedThrough === this.base && after === 0;
+    const gap = after < this.#trimmedThrough && !whole ? this.#gap(after) : undefined;
     for (
       let index = this.#indexAfter(after);
       index < this.#stored.length && entries.length < limit;

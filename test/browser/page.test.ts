@@ -270,6 +270,20 @@ describe("the console", () => {
       .toBeLessThan(2);
   });
 
+  it("keeps what a person unfolds in view, also at the end of the page", async () => {
+    await using opened = await browser.open(host.url, { viewport: { width: 960, height: 500 } });
+    const run = await begin(opened);
+    for (let line = 0; line < 10; line++) say(run, `Line ${line}.`);
+    delegate(run);
+    const result = { lines: Array.from({ length: 30 }, (_, index) => index) };
+    subagent(run, "finished", { result, sizes: { seen: 9_000, model: 100 } });
+    await opened.card().getByText("Show the JSON").click();
+    await opened.card().locator(".boundary pre").waitFor();
+    await opened.page.getByRole("button", { name: "Latest" }).waitFor();
+    const line = opened.card().locator(".boundary summary");
+    expect(await line.evaluate((element) => element.getBoundingClientRect().top)).toBeGreaterThan(0);
+  });
+
   it("keeps a message that could not be sent, with a way to try again", async () => {
     await using opened = await browser.open(host.url);
     await opened.page.locator(".suggestion").waitFor();

@@ -25,30 +25,31 @@ export function Conversation({ store, onRetry }: ConversationProps) {
     const element = scroller.current;
     if (element) element.scrollTop = element.scrollHeight;
   }, []);
-  useLayoutEffect(() => {
-    const element = content.current;
+  const look = useCallback(() => {
+    const element = scroller.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => {
-      if (atEnd.current) toEnd();
+    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
+    setAway(!atEnd.current);
+  }, []);
+  useLayoutEffect(() => {
+    if (!scroller.current || !content.current) return;
+    const observer = new ResizeObserver((entries) => {
+      // A smaller window keeps the end in view. Content that a person unfolds does not push them away from it.
+      if (atEnd.current && entries.some(({ target }) => target === scroller.current)) toEnd();
+      look();
     });
-    observer.observe(element);
+    observer.observe(scroller.current);
+    observer.observe(content.current);
     return () => observer.disconnect();
-  }, [toEnd]);
+  }, [look, toEnd]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: new content is the reason to scroll
   useLayoutEffect(() => {
     if (atEnd.current) toEnd();
   }, [version, toEnd]);
 
-  const onScroll = () => {
-    const element = scroller.current;
-    if (!element) return;
-    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR_END;
-    setAway(!atEnd.current);
-  };
-
   const { runs, gaps } = store.view;
   return (
-    <main className="conversation" ref={scroller} onScroll={onScroll}>
+    <main className="conversation" ref={scroller} onScroll={look}>
       <div className="column" ref={content}>
         {gaps.map((gap) => (
           <p key={gap.resumesAt} className="banner">

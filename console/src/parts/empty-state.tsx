@@ -64,7 +64,5 @@ function Invitation({ listing, onSend }: { listing: HostListing; onSend: EmptySt
 function suggestions({ subAgents }: HostListing): string[] {
   const remote = subAgents.find((agent) => agent.status === "ready") ?? subAgents[0];
   if (!remote) return ["What can you do in this workspace?"];
-  return [
-    `Ask ${remote.key} how agents can watch each other work, and tell me the answer in three sentences.`,
-  ];
+  return [`Ask ${remote.key}: how do agents watch each other work?`];
 }

@@ -49,7 +49,7 @@ export function StreamingMarkdown({ text }: { text: string }) {
     <div className="prose">
       {blocks.map((block, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: blocks are only ever added at the end
-        <Block key={index} text={block} />
+        <Block key={index} text={index === blocks.length - 1 ? mend(block) : block} />
       ))}
     </div>
   );
@@ -66,6 +66,16 @@ const Block = memo(function Block({ text }: { text: string }) {
     </ReactMarkdown>
   );
 });
+
+/** Closes what the last words opened and have not closed yet, so that its marks do not flicker. */
+function mend(block: string): string {
+  if (/^\s*(```|~~~)/m.test(block)) return block;
+  const odd = (mark: string) => block.split(mark).length % 2 === 0;
+  if (odd("`")) return `${block}\``;
+  if (!odd("**")) return block;
+  const closed = block.trimEnd();
+  return closed.endsWith("**") ? closed.slice(0, -2) : `${closed}**`;
+}
 
 /** Splits at blank lines outside of code fences. */
 function splitBlocks(text: string): string[] {

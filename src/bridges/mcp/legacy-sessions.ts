@@ -9,6 +9,7 @@ interface Session {
   readonly mcp: McpServer;
   readonly openStreams: Set<object>;
   gone?: Timer;
+  closed?: true;
 }
 
 /** How long a session without any stream may take to resume, in milliseconds. */
@@ -53,9 +54,10 @@ export class LegacySessions {
       return rpcError(400, -32000, "Bad Request: Server not initialized");
     const { clock, keepAliveMs, maxBodySize } = this.options;
     const mcp = this.server.create("legacy");
+    const events = new SessionEvents(clock);
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
-      eventStore: new SessionEvents(clock),
+      eventStore: events,
       retryInterval: RETRY_MS,
       keepAliveMs,
       maxRequestBodySize: maxBodySize,
@@ -65,7 +67,9 @@ export class LegacySessions {
     });
     const session: Session = { transport, mcp, openStreams: new Set() };
     mcp.server.onclose = () => {
+      session.closed = true;
       session.gone?.cancel();
+      events.close();
       if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);
     };
     await mcp.connect(transport);
@@ -91,7 +95,7 @@ export class LegacySessions {
       },
       cancel: (reason) => {
         session.openStreams.delete(stream);
-        if (session.openStreams.size === 0) {
+        if (session.openStreams.size === 0 && !session.closed) {
           session.gone = this.options.clock.timer(RESUME_WITHIN_MS, () => void session.mcp.close());
         }
         return reader.cancel(reason);

@@ -1,5 +1,5 @@
 import type { EventId, EventStore, JSONRPCMessage, StreamId } from "@modelcontextprotocol/server";
-import type { Clock } from "../../core/clock.js";
+import type { Clock, Timer } from "../../core/clock.js";
 
 /** Messages kept of one stream: a call has a few progress notes and one result. */
 const KEEP_MESSAGES = 256;
@@ -10,19 +10,34 @@ const KEEP_ANSWERED_MS = 60_000;
 export class SessionEvents implements EventStore {
   #count = 0;
   readonly #streams = new Map<StreamId, { readonly id: EventId; readonly message: JSONRPCMessage }[]>();
+  readonly #timers = new Set<Timer>();
+  #closed = false;
 
   constructor(private readonly clock: Clock) {}
 
   async storeEvent(stream: StreamId, message: JSONRPCMessage): Promise<EventId> {
     const id = `${stream}/${++this.#count}`;
+    if (this.#closed) return id;
     const sent = this.#streams.get(stream) ?? [];
     this.#streams.set(stream, sent);
     sent.push({ id, message });
     if (sent.length > KEEP_MESSAGES) sent.shift();
     if ("result" in message || "error" in message) {
-      this.clock.timer(KEEP_ANSWERED_MS, () => this.#streams.delete(stream));
+      const timer = this.clock.timer(KEEP_ANSWERED_MS, () => {
+        this.#timers.delete(timer);
+        this.#streams.delete(stream);
+      });
+      this.#timers.add(timer);
     }
     return id;
+  }
+
+  /** The session is over: nothing can be resumed any more. */
+  close(): void {
+    this.#closed = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    this.#streams.clear();
   }
 
   async getStreamIdForEventId(id: EventId): Promise<StreamId | undefined> {

@@ -42,7 +42,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   app.post("/runs/:runId/cancel", async (context) => {
     const { reason } = parse(cancelBody, await jsonBody(context));
     const record = findRun(context);
-    void record.run.cancel(reason ?? "user");
+    void record.run?.cancel(reason ?? "user");
     return context.json({ runId: record.runId, status: record.status }, 202);
   });
 
@@ -67,7 +67,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
       ...(input === undefined ? {} : { input }),
     };
     const mine = runs.active((thread) => owns(context.get("principal"), thread));
-    if (mine.some(({ run }) => run.decide(context.req.param("id"), answer)))
+    if (mine.some(({ run }) => run?.decide(context.req.param("id"), answer)))
       return context.json({ decision }, 202);
     throw new HttpError(
       409,

@@ -1,4 +1,4 @@
-import { systemClock } from "../../core/clock.js";
+import { type Clock, systemClock, type Timer } from "../../core/clock.js";
 import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import type {
@@ -22,6 +22,9 @@ const MAX_DESCRIPTION = 4_000;
 const MAX_NAME = 200;
 const MAX_SKILLS = 100;
 
+/** How long a stream may stay open after the final state, in milliseconds; some never close it. */
+const DRAIN_MS = 500;
+
 /** What {@link RemoteAgent.look} says of a task that the remote does not know. */
 const NOT_FOUND = "not-found";
 
@@ -41,13 +44,15 @@ class A2aRemote implements RemoteAgent {
   readonly key: string;
   readonly protocol = "a2a";
   readonly #url: string;
+  readonly #clock: Clock;
   readonly #connector: Connector;
   readonly #redact: (text: string) => string;
 
   constructor(options: A2aOptions) {
     this.key = options.name;
     this.#url = options.endpointUrlOverride ?? options.agentCardUrl;
-    this.#connector = new Connector({ ...options, clock: options.clock ?? systemClock });
+    this.#clock = options.clock ?? systemClock;
+    this.#connector = new Connector({ ...options, clock: this.#clock });
     this.#redact = createRedactor(secretsOf(options.auth));
   }
 
@@ -96,16 +101,20 @@ class A2aRemote implements RemoteAgent {
     signal.addEventListener("abort", abort, { once: true });
     if (signal.aborted) abort();
     const mapper = new StreamMapper({ redact: this.#redact });
+    let drain: Timer | undefined;
     try {
       for await (const response of connection.client.sendMessageStream(sendRequest(task), {
         signal: call.signal,
       })) {
+        // After the final state the stream is only read to its end, so that its connection can serve the next call.
+        if (mapper.over) continue;
         for (const signalled of mapper.map(response)) {
           if (signal.aborted) return;
+          if (mapper.over) drain = this.#clock.timer(DRAIN_MS, () => call.abort());
           yield signalled;
         }
-        if (mapper.over) return;
       }
+      if (mapper.over) return;
       if (mapper.waitsForInput || signal.aborted) return;
       yield {
         type: "disconnected",
@@ -121,6 +130,7 @@ class A2aRemote implements RemoteAgent {
       if (lost) yield { type: "disconnected", message: failure.message };
       else yield failed(failure);
     } finally {
+      drain?.cancel();
       signal.removeEventListener("abort", abort);
       call.abort();
     }

@@ -1,7 +1,8 @@
 /** One thing that the scripted agent does. */
 export type ScriptStep =
   | { readonly do: "status"; readonly text: string }
-  | { readonly do: "say"; readonly text: string }
+  /** `message`: the id of a message of its own; without one all text is one message. */
+  | { readonly do: "say"; readonly text: string; readonly message?: string }
   | { readonly do: "artifact"; readonly name: string; readonly mediaType: string; readonly bytes: Uint8Array }
   | { readonly do: "wait"; readonly milliseconds: number }
   | { readonly do: "input"; readonly text: string }
@@ -100,53 +101,70 @@ export function parseScript(text: string): Script {
   return extraTerminal ? { steps, extraTerminal } : { steps };
 }
 
+/** A piece of work with a long way and a short answer: notes on the way, a file, and two sentences at the end. */
 function research(topic: string): ScriptStep[] {
   const slug =
     topic
       .toLowerCase()
       .replaceAll(/[^a-z0-9]+/g, "-")
-      .replaceAll(/^-|-$/g, "")
-      .slice(0, 40) || "research";
-  const findings = [
-    `Three sources cover **${topic}**. `,
-    "They agree on the main point: the approach works when the boundary is kept small. ",
-    "One of them measured it and found a difference of eleven percent. ",
-    "The oldest source disagrees about cost, but its numbers are from before the last release. ",
-    "In short: worth doing, with a limit on what is handed back.",
+      .slice(0, 40)
+      .replaceAll(/^-|-$/g, "") || "research";
+  const source = (number: number, kind: string, finding: string) =>
+    `\n\n**Source ${number}, ${kind}.** ${finding}`;
+  const search = `Looking for what is known about **${topic}**. Nine results, of which three are worth reading: `;
+  const reading = [
+    "a primary source, a measurement and an older report.",
+    source(
+      1,
+      "primary",
+      "Describes the approach and says where it ends: it works as long as the boundary between the two sides stays small, and as long as whoever watches can see both sides of it. It names no numbers.",
+    ),
+    source(
+      2,
+      "measurement",
+      "Twelve runs on one machine, with and without. The difference is eleven percent in the median and less than three in the tail. The set-up is described well enough to repeat it, and the raw numbers are there.",
+    ),
+    source(
+      3,
+      "older report",
+      "Disagrees about the cost. Its numbers are from before the last release, and two of its five cases no longer exist. Where it can still be compared, it says the same as the measurement.",
+    ),
+    "\n\nWriting it down.",
   ];
-  const notes = [
-    `# Notes: ${topic}`,
-    "",
-    "1. Primary source: describes the approach and its limits.",
-    "2. Measurement: eleven percent, twelve runs.",
-    "3. Older report: different cost figures, outdated.",
-    "",
-  ].join("\n");
+  const answer = `${topic}: worth doing, with a limit on what is handed back. One measurement found eleven percent; the only source that disagrees is out of date.`;
   return [
     { do: "status", text: "Searching sources" },
-    ...findings.slice(0, 2).flatMap(words),
+    ...words(search),
     { do: "status", text: "Reading three sources" },
-    ...findings.slice(2).flatMap(words),
+    ...reading.flatMap((text) => words(text)),
     {
       do: "artifact",
       name: `${slug}-notes.md`,
       mediaType: "text/markdown",
-      bytes: new TextEncoder().encode(notes),
+      bytes: new TextEncoder().encode(`# Notes: ${topic}\n\n${search}${reading.join("")}\n`),
     },
-    { do: "end", state: "completed", text: `Read three sources on ${topic} and wrote notes.` },
+    ...words(answer, "answer"),
+    { do: "end", state: "completed", text: "Read three sources and wrote notes." },
   ];
 }
 
-/** A sentence as a model would stream it. */
-function words(sentence: string): ScriptStep[] {
-  return (sentence.match(/\S+\s*/g) ?? []).map((text) => ({ do: "say", text }));
+/** Text as a model would stream it, a few words at a time. */
+function words(text: string, message?: string): ScriptStep[] {
+  return (text.match(/(?:\S+\s*|\s+\S+\s*){1,3}/g) ?? []).map((piece) => ({
+    do: "say",
+    text: piece,
+    ...(message === undefined ? {} : { message }),
+  }));
 }
 
 function topicOf(lines: readonly string[]): string {
   const line = lines
     .map((text) => text.replace(/^\s*(?:#+|[\w ]{1,40}:)\s*/, "").trim())
     .find((text) => text !== "");
-  return (line ?? "the question").replace(/[.?!]+$/, "").slice(0, 60);
+  return (line ?? "the question")
+    .replace(/[.?!]+$/, "")
+    .slice(0, 60)
+    .trim();
 }
 
 function number(text: string, fallback: number): number {

@@ -91,7 +91,7 @@ export class ScriptedExecutor implements AgentExecutor {
         turn.status(TaskState.TASK_STATE_WORKING, step.text);
         return false;
       case "say":
-        turn.say(step.text);
+        turn.say(step.text, step.message);
         return false;
       case "artifact":
         turn.file(step.name, step.mediaType, step.bytes);
@@ -159,7 +159,7 @@ export class ScriptedExecutor implements AgentExecutor {
 class Turn {
   readonly #request: RequestContext;
   readonly #bus: ExecutionEventBus;
-  #said = false;
+  readonly #said = new Set<string>();
   #files = 0;
 
   constructor(request: RequestContext, bus: ExecutionEventBus) {
@@ -203,15 +203,11 @@ class Turn {
     this.#bus.publish(AgentEvent.statusUpdate(this.update(state, text)));
   }
 
-  say(text: string): void {
-    this.#artifact(
-      "assistant-output",
-      "assistant-output",
-      [part({ $case: "text", value: text }, "text/plain")],
-      this.#said,
-      false,
-    );
-    this.#said = true;
+  /** @param message the message that goes on, or begins. */
+  say(text: string, message = "assistant-output"): void {
+    const words = [part({ $case: "text", value: text }, "text/plain")];
+    this.#artifact(message, "assistant-output", words, this.#said.has(message), false);
+    this.#said.add(message);
   }
 
   file(name: string, mediaType: string, bytes: Uint8Array): void {

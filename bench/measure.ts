@@ -1,0 +1,77 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { readSse } from "../dist/wire/sse-reader.js";
+
+/** A row of the report. Numbers of one row come from one run; only ratios can be compared between machines. */
+export interface Row {
+  readonly name: string;
+  readonly what: string;
+  readonly unit: string;
+  readonly troupe: number;
+  readonly baseline: number;
+  /** What the baseline is. */
+  readonly against: string;
+  /** Troupe / baseline. */
+  readonly ratio: number;
+}
+
+export function row(
+  name: string,
+  what: string,
+  unit: string,
+  troupe: number,
+  baseline: number,
+  against: string,
+): Row {
+  return { name, what, unit, troupe, baseline, against, ratio: troupe / baseline };
+}
+
+/** The value below which `part` (0 to 1) of the values lie. */
+export function percentile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN;
+}
+
+export const median = (values: readonly number[]) => percentile(values, 0.5);
+
+/** A process of the benchmark; it tells its address when it is ready, and ends with its parent. */
+export async function start(
+  file: string,
+  ...args: string[]
+): Promise<{ url: string; pid: number; stop(): void }> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: ["--import", "tsx"] });
+  const [{ url }] = await once(child, "message");
+  return { url, pid: child.pid ?? 0, stop: () => child.kill() };
+}
+
+/** What arrived of a stream of deltas. */
+export interface Arrivals {
+  /** Milliseconds from sending to reading, a delta each. */
+  readonly latencies: number[];
+  /** Milliseconds from the first delta's sending to the last one's reading. */
+  readonly span: number;
+}
+
+const now = () => performance.timeOrigin + performance.now();
+
+/** Reads a stream to its end and takes the times out of the deltas, wherever they stand in the event. */
+export async function arrivals(
+  response: Response,
+  textOf: (event: never) => string | undefined,
+): Promise<Arrivals> {
+  if (response.body === null || !response.ok) throw new Error(`status ${response.status}`);
+  const latencies: number[] = [];
+  let first = Number.POSITIVE_INFINITY;
+  let last = 0;
+  for await (const { data } of readSse(response.body, { maxEventBytes: 2 ** 26 })) {
+    const text = textOf(JSON.parse(data) as never);
+    if (text === undefined) continue;
+    last = now();
+    for (const sent of text.split("|").slice(0, -1).map(Number)) {
+      first = Math.min(first, sent);
+      latencies.push(last - sent);
+    }
+  }
+  return { latencies, span: last - first };
+}

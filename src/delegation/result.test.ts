@@ -1,0 +1,183 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { artifactOf } from "../../test/support/delegation-inputs.js";
+import { resolvePolicy } from "./policy.js";
+import { buildResult, type ResultParts } from "./result.js";
+
+const PARTS: ResultParts = {
+  delegationId: "del-1",
+  agentKey: "research",
+  protocol: "a2a",
+  remoteTaskId: "task-1",
+  remoteContextId: "ctx-1",
+  status: "completed",
+  texts: ["Done."],
+  artifacts: [],
+};
+const ERROR = { code: "remote_failed", message: "no", retryable: false, remoteStatus: "failed" } as const;
+const sizeOf = (result: unknown) => Buffer.byteLength(JSON.stringify(result));
+const artifacts = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ artifact: artifactOf(`a${index}`) }));
+
+describe("a delegation's result", () => {
+  it("case 112: has every id, the summary first, and nothing that a person alone wants to see", () => {
+    const result = buildResult({ ...PARTS, texts: ["Let me see.", "Done."], artifacts: artifacts(1) }, 8_192);
+    expect(result).toEqual({
+      delegation_id: "del-1",
+      agent: "research",
+      status: "completed",
+      summary: "Done.",
+      remote_protocol: "a2a",
+      remote_task_id: "task-1",
+      remote_context_id: "ctx-1",
+      artifacts: [
+        {
+          id: "a0",
+          name: "a0.txt",
+          mime_type: "text/plain",
+          uri: "host://delegations/del-1/artifacts/a0.txt",
+          size: 10,
+        },
+      ],
+      messages: [{ role: "assistant", text: "Let me see." }],
+      raw_task: { provider: "a2a", task_id: "task-1" },
+    });
+    expect(Object.keys(result).slice(0, 4)).toEqual(["delegation_id", "agent", "status", "summary"]);
+  });
+
+  it("says null for ids that the remote never gave", () => {
+    const { remoteTaskId: _task, remoteContextId: _context, ...rest } = PARTS;
+    expect(buildResult(rest, 8_192)).toMatchObject({
+      remote_task_id: null,
+      remote_context_id: null,
+      raw_task: { task_id: null },
+    });
+  });
+
+  it("case 091: a transcript of 5 MB becomes its summary, and says that it was cut", () => {
+    const result = buildResult({ ...PARTS, texts: ["x".repeat(5_000_000)] }, 8_192);
+    expect(sizeOf(result)).toBeLessThanOrEqual(8_192);
+    expect(sizeOf(result)).toBeGreaterThan(8_000);
+    expect(result.truncated).toBe(true);
+    expect(result.summary).toMatch(/^x+… \[\d+ characters cut\]$/);
+    const [, missing = "0"] = /\[(\d+) characters cut\]/.exec(result.summary) ?? [];
+    expect(Number(missing) + (result.summary.match(/x/g)?.length ?? 0)).toBe(5_000_000);
+  });
+
+  it("what was said before the summary takes 1 KB at most, the newest of it", () => {
+    const texts = [
+      ...Array.from({ length: 50 }, (_, index) => `Message ${index}: ${"y".repeat(100)}`),
+      "Done.",
+    ];
+    const result = buildResult({ ...PARTS, texts }, 40_960);
+    expect(sizeOf(result.messages)).toBeLessThanOrEqual(1_024);
+    expect(result.messages.at(-1)?.text).toBe(texts[49]);
+    expect(result.messages.length).toBeGreaterThan(3);
+    expect(result).toMatchObject({ truncated: true, summary: "Done." });
+    expect(buildResult({ ...PARTS, texts: ["Short.", "Done."] }, 8_192)).not.toHaveProperty("truncated");
+  });
+
+  it("references to artifacts give way after texts, the last ones first, and never take more than half", () => {
+    const result = buildResult({ ...PARTS, texts: ["z".repeat(100_000)], artifacts: artifacts(500) }, 8_192);
+    expect(sizeOf(result)).toBeLessThanOrEqual(8_192);
+    expect(result.artifacts.length).toBeGreaterThan(10);
+    expect(result.artifacts.map(({ id }) => id)).toEqual(
+      artifacts(result.artifacts.length).map(({ artifact }) => artifact.id),
+    );
+    expect(result.summary.length).toBeGreaterThan(3_000);
+  });
+
+  it("an error always stays, however little room there is", () => {
+    const error = { ...ERROR, message: "é\u0000".repeat(5_000), remoteStatus: "\u0001".repeat(500) };
+    const long = {
+      remoteTaskId: "\u0002".repeat(9_000),
+      remoteContextId: "ü".repeat(9_000),
+      agentKey: "k".repeat(64),
+    };
+    const result = buildResult(
+      { ...PARTS, ...long, status: "failed", texts: ["x".repeat(9_000)], artifacts: artifacts(60), error },
+      2_048,
+    );
+    expect(sizeOf(result)).toBeLessThanOrEqual(2_048);
+    expect(result.error).toMatchObject({ code: "remote_failed", retryable: false });
+    expect(result.error?.message).toMatch(/^é/);
+    expect(result.delegation_id).toBe("del-1");
+    expect(result.remote_task_id).toMatch(/^\u0002+… \[\d+ characters cut\]$/);
+  });
+
+  it("a refused artifact is named with its reason", () => {
+    const error = {
+      code: "artifact_too_large",
+      message: "Larger than the 10 bytes that the host keeps.",
+    } as const;
+    expect(
+      buildResult({ ...PARTS, artifacts: [{ artifact: artifactOf("a"), error }] }, 8_192).artifacts[0],
+    ).toMatchObject({ id: "a", error });
+  });
+
+  const text = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 40 }),
+    fc
+      .tuple(fc.string({ unit: "binary", minLength: 1, maxLength: 6 }), fc.nat(3_000))
+      .map(([unit, count]) => unit.repeat(count)),
+    fc.constantFrom(
+      "\ud83d",
+      "\ude00\ud83d",
+      "😀".repeat(2_000),
+      '"\\'.repeat(3_000),
+      "\u0000".repeat(3_000),
+    ),
+  );
+  const parts: fc.Arbitrary<ResultParts> = fc
+    .record({
+      texts: fc.array(text, { maxLength: 6 }),
+      count: fc.nat(80),
+      remoteTaskId: fc.option(text, { nil: undefined }),
+      remoteContextId: fc.option(text, { nil: undefined }),
+      error: fc.option(
+        fc.record({
+          code: fc.constant("remote_failed" as const),
+          message: text,
+          retryable: fc.boolean(),
+          remoteStatus: text,
+        }),
+        { nil: undefined },
+      ),
+    })
+    .map(({ count, remoteTaskId, remoteContextId, error, texts }) => ({
+      ...PARTS,
+      texts,
+      artifacts: artifacts(count),
+      ...(remoteTaskId === undefined ? {} : { remoteTaskId }),
+      ...(remoteContextId === undefined ? {} : { remoteContextId }),
+      ...(error === undefined ? {} : { error, status: "failed" as const }),
+    }));
+
+  it("property: valid JSON of whole characters within the limit, with ids and the error, whatever the remote said", () => {
+    fc.assert(
+      fc.property(parts, fc.integer({ min: 2_048, max: 40_960 }), (input, limit) => {
+        const result = buildResult(input, limit);
+        const json = JSON.stringify(result);
+        expect(Buffer.byteLength(json)).toBeLessThanOrEqual(limit);
+        expect(JSON.parse(json)).toEqual(result);
+        // A half of a character is written as an escape by JSON.stringify.
+        expect(json).not.toMatch(/(?<!\\)(?:\\\\)*\\ud[89a-f]/i);
+        expect(Buffer.from(json).toString()).toBe(json);
+        expect(result).toMatchObject({ delegation_id: "del-1", agent: "research", status: input.status });
+        expect(result.error === undefined).toBe(input.error === undefined);
+        expect(result.remote_task_id === null).toBe(input.remoteTaskId === undefined);
+        if (result.truncated === undefined) {
+          expect(result.artifacts).toHaveLength(input.artifacts.length);
+          expect(result.messages).toHaveLength(Math.max(0, input.texts.length - 1));
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it("the host's limit itself has limits", () => {
+    expect(resolvePolicy({ maxResultBytes: 10_000_000 }).maxResultBytes).toBe(40_960);
+    expect(resolvePolicy({ maxResultBytes: 1 }).maxResultBytes).toBe(2_048);
+    expect(resolvePolicy().maxResultBytes).toBe(8_192);
+  });
+});

@@ -1,0 +1,424 @@
+import assert from "node:assert/strict";
+import { continuesText, deltaOf, withDelta } from "../core/delta.js";
+import type { Journal, JournalEntry, ReadOptions, Recordable } from "../journal/journal.js";
+
+/** An event of the contract's own. */
+export interface ContractEvent extends Recordable {
+  readonly messageId?: string;
+  readonly delta?: string;
+  readonly mark?: number;
+}
+
+/** What a journal under test is made with. */
+export interface ContractLimits {
+  /** Entries kept of a thread: ended runs beyond it may be dropped, whole. */
+  readonly maxEntriesPerThread?: number;
+  /** A reader further behind than this gets deltas merged. */
+  readonly mergeBeyond?: number;
+  /** Entries that a reader takes at once. */
+  readonly batch?: number;
+}
+
+/** One promise of {@link Journal}; `check` rejects when it is broken. */
+export interface JournalCheck {
+  readonly name: string;
+  check(): Promise<void>;
+}
+
+/** Makes an empty journal. */
+export type CreateJournal = (
+  limits: ContractLimits,
+) => Promise<Journal<ContractEvent>> | Journal<ContractEvent>;
+
+type Entry = JournalEntry<ContractEvent>;
+
+const THREAD = "tenant/thread";
+const RUN = "run-1";
+
+/** `run.started`, then `texts` as deltas of one message, then `run.finished`. */
+export function runOf(...texts: string[]): ContractEvent[] {
+  const deltas = texts.map((delta) => ({ type: "text.delta", messageId: "m", delta }));
+  return [{ type: "run.started" }, ...deltas, { type: "run.finished" }];
+}
+
+/** Appends in order, without waiting in between. */
+export function appendAll(
+  journal: Journal<ContractEvent>,
+  events: readonly ContractEvent[],
+  { thread = THREAD, runId = RUN } = {},
+): Promise<Entry[]> {
+  return Promise.all(events.map((event) => journal.append({ thread, runId, event })));
+}
+
+/** Everything that a reader gets, batches joined. */
+export async function readAll(
+  journal: Journal<ContractEvent>,
+  options: ReadOptions = {},
+  thread = THREAD,
+): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const batch of journal.read(thread, options)) {
+    assert.notEqual(batch.length, 0, "an empty batch");
+    entries.push(...batch);
+  }
+  return entries;
+}
+
+/** `entries` as the slowest of all readers would get them: what may be one text is one. Times are left out. */
+export function coarse(entries: readonly Entry[]): Omit<Entry, "time">[] {
+  const result: Omit<Entry, "time">[] = [];
+  for (const { time: _time, ...entry } of entries) {
+    const last = result.at(-1);
+    const previous = last === undefined ? undefined : deltaOf(last.event);
+    const delta = deltaOf(entry.event);
+    if (
+      last?.runId === entry.runId &&
+      previous !== undefined &&
+      delta !== undefined &&
+      continuesText(last.event, entry.event)
+    )
+      result[result.length - 1] = { ...entry, event: withDelta(entry.event, previous + delta) };
+    else result.push(entry);
+  }
+  return result;
+}
+
+/** How long an engine may take until readers have what was appended, in milliseconds. */
+const PATIENCE_MS = 5_000;
+const cursors = (entries: readonly Entry[]) => entries.map(({ cursor }) => Number(cursor));
+const marks = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => ({ type: "subagent.status", mark: from + index }));
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/**
+ * What every {@link Journal} has to hold, whatever its engine. Give each check to the test runner:
+ * `for (const { name, check } of journalContract(create)) it(name, check)`.
+ */
+export function journalContract(create: CreateJournal): JournalCheck[] {
+  const checks: JournalCheck[] = [];
+  const promise = (
+    name: string,
+    check: (journal: Journal<ContractEvent>) => Promise<void>,
+    limits: ContractLimits = {},
+  ) =>
+    checks.push({
+      name,
+      async check() {
+        const journal = await create(limits);
+        try {
+          await check(journal);
+        } finally {
+          await journal.close();
+        }
+      },
+    });
+
+  promise("appends in the order of the calls, with strictly increasing cursors", async (journal) => {
+    assert.equal(await journal.head(THREAD), undefined);
+    const appended = await appendAll(journal, marks(50));
+    const read = await readAll(journal);
+    assert.deepEqual(read, appended);
+    assert.deepEqual(
+      read.map(({ event }) => event),
+      marks(50),
+    );
+    for (const { cursor, thread, runId, time } of read) {
+      assert.match(cursor, /^[1-9]\d*$/);
+      assert.deepEqual([thread, runId], [THREAD, RUN]);
+      assert.equal(Number.isSafeInteger(time), true);
+    }
+    assert.deepEqual(
+      cursors(read),
+      [...new Set(cursors(read))].sort((a, b) => a - b),
+    );
+    assert.equal(await journal.head(THREAD), read.at(-1)?.cursor);
+  });
+
+  promise("a thread may begin with any event", async (journal) => {
+    await appendAll(journal, [{ type: "subagent.status", mark: 1 }]);
+    assert.equal((await readAll(journal)).length, 1);
+  });
+
+  promise("reading after any cursor gives exactly the rest", async (journal) => {
+    const all = await appendAll(journal, [...runOf("a", "b", "c"), ...runOf("d", "e")]);
+    for (const [index, { cursor }] of all.entries())
+      assert.deepEqual(await readAll(journal, { after: cursor }), all.slice(index + 1));
+  });
+
+  promise("a thread that nobody wrote to is empty, and its reader ends", async (journal) => {
+    assert.deepEqual(await readAll(journal), []);
+  });
+
+  promise("a cursor from an earlier life of the journal starts over", async (journal) => {
+    const all = await appendAll(journal, marks(3));
+    assert.deepEqual(await readAll(journal, { after: "999999" }), all);
+  });
+
+  promise("two threads do not mix, not even with the same run ids", async (journal) => {
+    const one = appendAll(journal, marks(5), { thread: "a/x" });
+    const two = appendAll(journal, marks(5, 100), { thread: "a/x/y" });
+    assert.deepEqual(await readAll(journal, {}, "a/x"), await one);
+    assert.deepEqual(await readAll(journal, {}, "a/x/y"), await two);
+    assert.deepEqual(await readAll(journal, {}, "a"), []);
+  });
+
+  promise("a following reader gets what comes later, and ends when its signal aborts", async (journal) => {
+    const controller = new AbortController();
+    const [before] = await appendAll(journal, marks(1));
+    const seen: Entry[] = [];
+    const reading = (async () => {
+      for await (const batch of journal.read(THREAD, { follow: true, signal: controller.signal })) {
+        seen.push(...batch);
+        if (seen.length === 4) controller.abort();
+      }
+    })();
+    while (seen.length === 0) await turn();
+    const later = await appendAll(journal, marks(3, 1));
+    await reading;
+    assert.deepEqual(seen, [before, ...later]);
+  });
+
+  promise("a reader that waits, or has not begun, ends when its signal aborts", async (journal) => {
+    const controller = new AbortController();
+    const waiting = readAll(journal, { follow: true, signal: controller.signal });
+    await turn();
+    controller.abort();
+    assert.deepEqual(await waiting, []);
+    await appendAll(journal, marks(1));
+    assert.deepEqual(await readAll(journal, { follow: true, signal: controller.signal }), []);
+  });
+
+  promise("a following reader of a thread that does not exist yet gets its first entry", async (journal) => {
+    const reading = journal.read(THREAD, { follow: true })[Symbol.asyncIterator]();
+    const first = reading.next();
+    await turn();
+    const [entry] = await appendAll(journal, marks(1));
+    assert.deepEqual((await first).value, [entry]);
+  });
+
+  promise("closing ends every reader", async (journal) => {
+    const waiting = Promise.all([
+      readAll(journal, { follow: true }),
+      readAll(journal, { follow: true }, "other"),
+    ]);
+    await turn();
+    await journal.close();
+    assert.deepEqual(await waiting, [[], []]);
+  });
+
+  promise(
+    "readers do not disturb each other: a slow one gets the same as a quick one",
+    async (journal) => {
+      const all = await appendAll(journal, marks(20));
+      const slow = journal.read(THREAD)[Symbol.asyncIterator]();
+      const first = (await slow.next()).value as readonly Entry[];
+      const quick = await readAll(journal);
+      const more = await appendAll(journal, marks(5, 20));
+      const rest: Entry[] = [...first];
+      for (let next = await slow.next(); !next.done; next = await slow.next()) rest.push(...next.value);
+      assert.deepEqual(quick, all);
+      assert.deepEqual(rest, [...all, ...more]);
+    },
+    { batch: 7 },
+  );
+
+  promise(
+    "a reader that keeps up gets each delta by itself",
+    async (journal) => {
+      const all = await appendAll(journal, runOf("a", "b", "c", "d"));
+      assert.deepEqual(await readAll(journal), all);
+    },
+    { mergeBeyond: 10 },
+  );
+
+  promise(
+    "a reader far behind gets adjacent deltas of one text as one, at the place of the last",
+    async (journal) => {
+      const other = { type: "text.delta", messageId: "n", delta: "x" };
+      const status = { type: "subagent.status", mark: 1 };
+      const events = [
+        ...runOf("a", "b").slice(0, 3),
+        other,
+        ...runOf("c", "d").slice(1, 3),
+        status,
+        ...runOf("e", "f").slice(1),
+      ];
+      const all = await appendAll(journal, events);
+      const merged = (await readAll(journal)).map(({ cursor, event }) => [
+        cursor,
+        deltaOf(event) ?? event.type,
+      ]);
+      const at = (index: number) => all[index]?.cursor;
+      assert.deepEqual(merged, [
+        [at(0), "run.started"],
+        [at(2), "ab"],
+        [at(3), "x"],
+        [at(5), "cd"],
+        [at(6), "subagent.status"],
+        [at(8), "ef"],
+        [at(9), "run.finished"],
+      ]);
+    },
+    { mergeBeyond: 1 },
+  );
+
+  promise(
+    "deltas of two runs or of two kinds are never merged",
+    async (journal) => {
+      const text = { type: "text.delta", messageId: "m", delta: "a" };
+      await appendAll(journal, [text], { runId: "one" });
+      await appendAll(journal, [text, { ...text, type: "reasoning.delta" }], { runId: "two" });
+      assert.equal((await readAll(journal)).length, 3);
+    },
+    { mergeBeyond: 0 },
+  );
+
+  promise(
+    "what was trimmed is told by a gap, right after a run's start, and nothing else is missing",
+    async (journal) => {
+      const [dropped] = await appendAll(
+        journal,
+        [{ type: "run.started" }, ...marks(20), { type: "run.finished" }],
+        { runId: "old" },
+      );
+      const kept = await appendAll(
+        journal,
+        [{ type: "run.started" }, ...marks(5), { type: "run.finished" }],
+        { runId: "new" },
+      );
+      const read = await readAll(journal, { after: dropped?.cursor ?? "" });
+      const [start, gap, ...rest] = read;
+      assert.deepEqual(start, kept[0]);
+      assert.deepEqual(gap?.event, {
+        type: "stream.gap",
+        after: dropped?.cursor,
+        resumesAt: kept[0]?.cursor,
+      });
+      assert.equal(gap?.cursor, kept[0]?.cursor);
+      assert.deepEqual(rest, kept.slice(1));
+      // Who was that far already missed nothing.
+      assert.deepEqual(await readAll(journal, { after: kept[0]?.cursor ?? "" }), kept.slice(1));
+      const [, ...head] = await readAll(journal);
+      assert.equal(head[0]?.event.type, "stream.gap");
+    },
+    { maxEntriesPerThread: 10 },
+  );
+
+  promise(
+    "case 039: an active run is never trimmed, however long it is",
+    async (journal) => {
+      const all = await appendAll(journal, [{ type: "run.started" }, ...marks(200)]);
+      await appendAll(journal, marks(200), { thread: "other" });
+      assert.deepEqual(await readAll(journal), all);
+      // Even another run's start in the same thread must not take it away.
+      await appendAll(journal, [{ type: "run.started" }], { runId: "second" });
+      assert.deepEqual((await readAll(journal)).slice(0, all.length), all);
+    },
+    { maxEntriesPerThread: 10 },
+  );
+
+  promise(
+    "a reader that never reads holds nothing back",
+    async (journal) => {
+      const idle = journal.read(THREAD, { follow: true })[Symbol.asyncIterator]();
+      for (let run = 0; run < 5; run++)
+        await appendAll(journal, [{ type: "run.started" }, ...marks(20), { type: "run.finished" }], {
+          runId: `run-${run}`,
+        });
+      const first = (await idle.next()).value as readonly Entry[];
+      assert.equal(first[0]?.runId, "run-4");
+      assert.equal(first[1]?.event.type, "stream.gap");
+      await idle.return?.();
+    },
+    { maxEntriesPerThread: 10 },
+  );
+
+  checks.push({
+    name: "property: at any pace, from any cursor, with any batch and merging, a reader gets everything once and in order",
+    check: () => checkAnyReader(create),
+  });
+  return checks;
+}
+
+/** Needs the package `fast-check`. */
+async function checkAnyReader(create: CreateJournal): Promise<void> {
+  const { default: fc } = await import("fast-check");
+  const delta = fc.record({
+    type: fc.constantFrom("text.delta", "reasoning.delta"),
+    messageId: fc.constantFrom("m", "n"),
+    delta: fc.string({ unit: "grapheme", maxLength: 3 }),
+  });
+  const other = fc.oneof(
+    fc.record({ type: fc.constant("subagent.status"), mark: fc.nat(9) }),
+    fc.constantFrom({ type: "run.started" }, { type: "run.finished" }),
+  );
+  const event = fc.record({
+    event: fc.oneof({ weight: 8, arbitrary: delta }, { weight: 1, arbitrary: other }),
+    runId: fc.constantFrom("run-1", "run-1", "run-1", "run-2"),
+    pause: fc.integer({ min: -6, max: 2 }),
+  });
+  const reader = fc.record({
+    from: fc.nat(60),
+    pace: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 5 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(event, { minLength: 1, maxLength: 60 }),
+      fc.array(reader, { minLength: 1, maxLength: 3 }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 0, max: 30 }),
+      async (events, readers, batch, mergeBeyond) => {
+        const journal = await create({ batch, mergeBeyond });
+        const controller = new AbortController();
+        const all: Entry[] = [];
+        const write = async () => {
+          for (const { event: next, runId, pause } of events) {
+            all.push(await journal.append({ thread: THREAD, runId, event: next }));
+            for (let waited = 0; waited < pause; waited++) await turn();
+          }
+        };
+        const states: { after: string | undefined; readonly seen: Entry[] }[] = [];
+        const follow = async ({ from, pace }: { from: number; pace: readonly number[] }) => {
+          const state = { after: undefined as string | undefined, seen: [] as Entry[] };
+          states.push(state);
+          const start = Math.min(from, events.length);
+          while (all.length < start) await turn();
+          state.after = all[start - 1]?.cursor;
+          const { after } = state;
+          const options = {
+            follow: true,
+            signal: controller.signal,
+            ...(after === undefined ? {} : { after }),
+          };
+          let step = 0;
+          for await (const batch of journal.read(THREAD, options)) {
+            assert.notEqual(batch.length, 0);
+            state.seen.push(...batch);
+            for (let waited = pace[step++ % pace.length] ?? 0; waited > 0; waited--) await turn();
+          }
+        };
+        const reading = Promise.all(readers.map(follow));
+        await write();
+        const behind = () =>
+          states.some(({ after, seen }) => (seen.at(-1)?.cursor ?? after) !== all.at(-1)?.cursor);
+        for (const until = performance.now() + PATIENCE_MS; behind() && performance.now() < until; )
+          await turn();
+        controller.abort();
+        await reading;
+        for (const { after, seen } of states) {
+          const expected = all.filter(({ cursor }) => Number(cursor) > Number(after ?? 0));
+          assert.deepEqual(coarse(seen), coarse(expected));
+          assert.deepEqual(
+            cursors(seen),
+            [...new Set(cursors(seen))].sort((a, b) => a - b),
+          );
+          const whole = (entries: readonly Entry[]) =>
+            entries.filter(({ event: { type } }) => !type.endsWith("delta"));
+          assert.deepEqual(whole(seen), whole(expected));
+        }
+        await journal.close();
+      },
+    ),
+    { numRuns: 200 },
+  );
+}
