@@ -1,9 +1,22 @@
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 
 /** Tests start compiled executables and the built page: compile once, before the first test. */
 export function setup(): void {
-  execFileSync("npm", ["run", "--silent", "build:lib"], { stdio: "inherit" });
-  if (!existsSync("dist/console/index.html"))
-    execFileSync("npm", ["run", "--silent", "build:console"], { stdio: "inherit" });
+  build("build:lib");
+  if (pageIsStale()) build("build:console");
+}
+
+function build(script: string): void {
+  execFileSync("npm", ["run", "--silent", script], { stdio: "inherit" });
+}
+
+function pageIsStale(): boolean {
+  const page = "dist/console/index.html";
+  if (!existsSync(page)) return true;
+  const built = statSync(page).mtimeMs;
+  return ["console/src", "src/client", "src/wire"].some((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).some((file) => statSync(join(folder, file)).mtimeMs > built),
+  );
 }

@@ -6,6 +6,7 @@ import type { Host, HostRun } from "../host/host.js";
 import { createConfiguredHost } from "./config-host.js";
 import { createDemoHost } from "./demo-host.js";
 import { EXIT } from "./exit-code.js";
+import { warnOfUnreachable } from "./serving.js";
 import { JsonPrinter } from "./tree/json-printer.js";
 import { LivePrinter } from "./tree/live-printer.js";
 import { PlainPrinter } from "./tree/plain-printer.js";
@@ -44,7 +45,7 @@ async function hostFor({ config, agent, json }: RunCommandOptions): Promise<{ ho
   }
   const loaded = loadConfig(file, process.env);
   const host = await createConfiguredHost(loaded);
-  await host.probe();
+  warnOfUnreachable(await host.probe());
   return { host, agent: agent ?? Object.keys(loaded.config.agents)[0] ?? "" };
 }
 
@@ -75,7 +76,9 @@ function printerFor({ json }: RunCommandOptions, started: HostRun): Printer {
   return process.stdout.isTTY ? new LivePrinter(decide) : new PlainPrinter(decide);
 }
 
-/** The first Ctrl-C cancels the run and its remote tasks, the second quits at once. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The first Ctrl-C cancels the run and its remote tasks, the second quits at once. So does the end of whoever reads the output. */
 function cancelOnInterrupt({ run }: HostRun, printer: Printer): () => void {
   let asked = false;
   const onInterrupt = () => {
@@ -84,10 +87,11 @@ function cancelOnInterrupt({ run }: HostRun, printer: Printer): () => void {
     printer.note("Cancelling the run and its remote tasks… Ctrl-C again quits at once.");
     void run.cancel("user");
   };
-  process.on("SIGINT", onInterrupt);
-  process.on("SIGTERM", onInterrupt);
+  const onDeaf = () => void run.cancel("nobody reads the output");
+  for (const signal of SIGNALS) process.on(signal, onInterrupt);
+  process.stdout.on("error", onDeaf);
   return () => {
-    process.off("SIGINT", onInterrupt);
-    process.off("SIGTERM", onInterrupt);
+    for (const signal of SIGNALS) process.off(signal, onInterrupt);
+    process.stdout.off("error", onDeaf);
   };
 }

@@ -2,7 +2,7 @@ import { ConfigError } from "../config/config-error.js";
 import { findConfig, loadConfig } from "../config/load.js";
 import { createConfiguredHost } from "./config-host.js";
 import { EXIT } from "./exit-code.js";
-import { announce, serveUntilStopped } from "./serving.js";
+import { announce, serveUntilStopped, warnOfUnreachable } from "./serving.js";
 
 /** Options of `troupe serve`. */
 export interface ServeOptions {
@@ -29,6 +29,7 @@ export async function serveCommand({ config: named, port, hostname, json }: Serv
       port: port ?? serve?.port ?? 4100,
     });
     const remotes = await host.probe();
+    if (json) warnOfUnreachable(remotes);
     announce(host, url, json, [
       `Console   ${url}/`,
       `Agents    ${Object.keys(loaded.config.agents).join(", ")}`,

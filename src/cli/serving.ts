@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { RemoteState } from "../delegation/registry.js";
 import type { Host } from "../host/host.js";
 
 /** Prints where a host listens; one JSON line for programs. */
@@ -7,14 +8,20 @@ export function announce(host: Host, url: string, json: boolean | undefined, lin
   else for (const line of lines) console.log(line);
 }
 
-/** Serves until SIGINT or SIGTERM, then closes the host: runs are cancelled and their processes ended. */
+/** Tells on standard error which remote agents do not answer. They are asked again when they are called. */
+export function warnOfUnreachable(remotes: readonly RemoteState[]): void {
+  for (const { key, status, problem } of remotes)
+    if (status === "unreachable")
+      console.error(`troupe: remote agent "${key}" cannot be reached. ${problem ?? ""}`);
+}
+
+/** Serves until SIGINT, SIGTERM or SIGHUP, then closes the host: runs are cancelled and their processes ended. */
 export async function serveUntilStopped(host: Host): Promise<void> {
   const keepAlive = setInterval(() => undefined, 2 ** 30);
   const stop = new AbortController();
-  await Promise.race([
-    once(process, "SIGINT", { signal: stop.signal }),
-    once(process, "SIGTERM", { signal: stop.signal }),
-  ]);
+  await Promise.race(
+    ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => once(process, name, { signal: stop.signal })),
+  );
   stop.abort();
   console.error("\nStopping: cancelling what still runs. Ctrl-C again quits at once.");
   process.once("SIGINT", () => process.exit(130));

@@ -1,10 +1,15 @@
 import type { Server } from "node:http";
 import { serve } from "@hono/node-server";
+import { systemClock, withinTime } from "../core/clock.js";
+
+/** For readers to get the end of a run that the closing cancelled. */
+const LAST_WORDS_MS = 1_000;
+const LOOK_AGAIN_MS = 10;
 
 /** A server that listens. */
 export interface Listener {
   readonly port: number;
-  /** Ends open connections. */
+  /** Lets what is being answered come to its end, for a second at most, then ends all connections. */
   close(): Promise<void>;
 }
 
@@ -27,9 +32,18 @@ export function listen(
   });
 }
 
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  const until = systemClock.now() + LAST_WORDS_MS;
+  let over = false;
+  void closed.then(() => {
+    over = true;
   });
+  // A connection that becomes idle now would be kept alive for seconds.
+  while (!over && systemClock.now() < until) {
+    server.closeIdleConnections();
+    await withinTime(systemClock, LOOK_AGAIN_MS, closed);
+  }
+  server.closeAllConnections();
+  await closed;
 }

@@ -56,7 +56,7 @@ export interface Journal<Event extends Recordable = Recordable> {
   read(thread: string, options?: ReadOptions): AsyncIterable<readonly JournalEntry<Event>[]>;
   /** The cursor of the newest entry, if there is any. */
   head(thread: string): Promise<Cursor | undefined>;
-  /** Ends all readers and releases resources. */
+  /** Ends all readers, each when it has got what is recorded, and releases resources. */
   close(): Promise<void>;
 }
 

@@ -56,7 +56,7 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
   async *read(name: string, options: ReadOptions = {}): AsyncGenerator<readonly JournalEntry<Event>[]> {
     const { follow = false, signal } = options;
     let after = Number(options.after ?? 0);
-    while (!this.#closed && signal?.aborted !== true) {
+    while (signal?.aborted !== true) {
       const thread = this.#threads.get(name);
       // A cursor beyond the end comes from an earlier life of this journal: start over, the reader will see it jump back.
       if (thread !== undefined && after > thread.head) after = 0;
@@ -66,7 +66,7 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
       if (last !== undefined) {
         after = Number(last.cursor);
         yield entries;
-      } else if (!follow) return;
+      } else if (!follow || this.#closed) return;
       else await this.#appended(name, signal);
     }
   }

@@ -3,10 +3,12 @@ import { createLogUpdate } from "log-update";
 import pc from "picocolors";
 import { type ItemView, isPending, isSubagentOver, type RunView } from "../../client/view.js";
 import type { Decide, Printer } from "./printer.js";
-import { type RenderOptions, renderEnd, renderItem, renderRun } from "./render.js";
+import { oneLine, type RenderOptions, renderEnd, renderItem, renderRun } from "./render.js";
 
 const FRAME_MS = 80;
 const TEXT_LINES = 4;
+/** What stands around the title of a question. */
+const QUESTION_WIDTH = 24;
 
 /**
  * A tree that is redrawn in place. Whatever is over scrolls up and stays; only what still changes is drawn again, so the cost of
@@ -61,7 +63,10 @@ export class LivePrinter implements Printer {
     const lines = renderRun({ ...run, items: run.items.slice(this.#settled) }, options);
     const question = run.approvals.find(isPending);
     if (question !== undefined)
-      lines.push("", `${pc.yellow("?")} ${question.request.title} ${pc.dim("[y] allow  [n] deny")}`);
+      lines.push(
+        "",
+        `${pc.yellow("?")} ${oneLine(question.request.title, options.width - QUESTION_WIDTH)} ${pc.dim("[y] allow  [n] deny")}`,
+      );
     else if (lines.length === 0) lines.push(pc.dim("Working…"));
     if (this.#note !== "") lines.push("", pc.yellow(this.#note));
     this.#draw(lines.slice(-this.#height()).join("\n"));

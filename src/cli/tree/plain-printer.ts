@@ -9,7 +9,7 @@ import {
   summaryOf,
 } from "../../client/wording.js";
 import type { Decide, Printer } from "./printer.js";
-import { oneLine, renderEnd, wrap } from "./render.js";
+import { clean, oneLine, renderEnd, wrap } from "./render.js";
 
 const WIDTH = 100;
 
@@ -68,7 +68,8 @@ export class PlainPrinter implements Printer {
   }
 
   end(run: RunView): void {
-    for (const line of renderEnd(run, WIDTH)) this.#line(line);
+    // The only lines with colours of our own.
+    for (const line of renderEnd(run, WIDTH)) process.stdout.write(`${line}\n`);
   }
 
   close(): void {}
@@ -104,6 +105,6 @@ export class PlainPrinter implements Printer {
   }
 
   #line(text: string): void {
-    process.stdout.write(`${text}\n`);
+    process.stdout.write(`${clean(text).replaceAll("\n", " ")}\n`);
   }
 }

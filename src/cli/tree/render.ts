@@ -87,7 +87,7 @@ function renderTool(tool: ToolCallView, indent: string, options: RenderOptions):
   }[tool.state];
   const inner = `${indent}  `;
   return [
-    `${indent}${mark} ${pc.bold(tool.name)}${hint === "" ? "" : `(${hint})`}`,
+    `${indent}${mark} ${pc.bold(clean(tool.name))}${hint === "" ? "" : `(${clean(hint)})`}`,
     ...tool.items.flatMap((item) => renderItem(item, inner, options)),
     ...tool.subagents.flatMap((subagent) => renderSubagent(subagent, inner, options)),
   ];
@@ -107,12 +107,12 @@ export function renderSubagent(subagent: SubagentView, indent: string, options: 
   if (!over && subagent.statusMessage) say(pc.dim(oneLine(subagent.statusMessage, room)));
   for (const item of subagent.items)
     if (item.kind === "tool")
-      say(pc.dim(`· ${item.name} ${argumentHint(item.arguments, room - item.name.length)}`));
+      say(pc.dim(oneLine(`· ${item.name} ${argumentHint(item.arguments, room)}`, room)));
   if (over)
     for (const line of wrap(summaryOf(subagent), room).slice(0, textLines)) say(`${pc.dim("│")} ${line}`);
   else for (const line of wrap(latestText(subagent), room).slice(-textLines)) say(`${pc.dim("│")} ${line}`);
   for (const { name, size } of subagent.artifacts)
-    say(`${pc.cyan("◆")} ${name} ${pc.dim(formatBytes(size))}`);
+    say(`${pc.cyan("◆")} ${clean(name)} ${pc.dim(formatBytes(size))}`);
   const boundary = over ? formatBoundary(subagent) : undefined;
   if (boundary !== undefined) say(pc.dim(boundary));
   return lines;
