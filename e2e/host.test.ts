@@ -5,10 +5,10 @@ import { signalGroup, trackedGroups } from "../src/drivers/process/process-group
 import type { MessagesBlock, MessagesScript } from "../src/testing/messages/script.js";
 import {
   collect,
+  customValue,
   type Frame,
   framesOf,
   nameOf,
-  valueOf as payloadOf,
   subagentFrames,
   subagentText,
 } from "../test/support/frames.js";
@@ -38,7 +38,7 @@ const TERMINAL = /^subagent\.(finished|failed|cancelled)$/;
 function byCall(frames: readonly Frame[]): Map<string, Frame[]> {
   const groups = new Map<string, Frame[]>();
   for (const frame of subagentFrames(frames)) {
-    const call = String(payloadOf(frame).parentToolCallId);
+    const call = String(customValue(frame).parentToolCallId);
     groups.set(call, [...(groups.get(call) ?? []), frame]);
   }
   return groups;
@@ -57,15 +57,15 @@ function expectOrdered(frames: readonly Frame[], call: string): Record<string, u
   const ended = at((frame) => frame === own.at(-1));
   const over = at(({ event }) => event.type === "RUN_FINISHED" || event.type === "RUN_ERROR");
   expect(own[0]?.event.name).toBe("subagent.started");
-  expect(payloadOf(own[0])).toMatchObject({ correlation: "strong", runId: "run-1", agentKey: "research" });
-  expect(new Set(own.map((frame) => payloadOf(frame).delegationId)).size).toBe(1);
+  expect(customValue(own[0])).toMatchObject({ correlation: "strong", runId: "run-1", agentKey: "research" });
+  expect(new Set(own.map((frame) => customValue(frame).delegationId)).size).toBe(1);
   expect(own.filter(({ event }) => TERMINAL.test(event.name ?? ""))).toEqual([own.at(-1)]);
   expect(start).toBeGreaterThan(at(({ event }) => event.type === "RUN_STARTED"));
   expect(started).toBeGreaterThan(start);
   expect(ended).toBeGreaterThan(started);
   expect(over).toBeGreaterThan(ended);
   expect(over).toBe(frames.length - 1);
-  return payloadOf(own.at(-1));
+  return customValue(own.at(-1));
 }
 
 /** The place of the call's result among the frames. */
@@ -98,7 +98,7 @@ async function onFirstWords(host: RealHost, act: (frame: Frame) => Promise<unkno
 }
 
 describe.each([{ legacy: false }, { legacy: true }])("MCP legacy: $legacy", ({ legacy }) => {
-  test("a delegation is watched in full; the model gets the small result and nothing else", async () => {
+  test("cases 091, 100, 112: a delegation is watched in full; the model gets the small result and nothing else", async () => {
     const objective =
       "#status Leafing through the archive\n#chunks 900\n#artifact notes.md 3000\n#status Tidying up";
     await using host = await startRealHost({
@@ -164,7 +164,7 @@ describe.each([{ legacy: false }, { legacy: true }])("MCP legacy: $legacy", ({ l
     for await (const frame of framesOf(await host.post("Please delegate."))) {
       frames.push(frame);
       if (frame.event.name !== "subagent.finished") continue;
-      const { delegationId } = payloadOf(byCall(frames).get("toolu_A")?.[0]);
+      const { delegationId } = customValue(byCall(frames).get("toolu_A")?.[0]);
       expect((await host.send(`/delegations/${delegationId}/cancel`)).status).toBe(202);
     }
     await verify(frames);
@@ -185,7 +185,7 @@ describe.each([{ legacy: false }, { legacy: true }])("MCP legacy: $legacy", ({ l
       ["toolu_B", second],
     ] as const) {
       const at = frames.findIndex(
-        (frame) => TERMINAL.test(frame.event.name ?? "") && payloadOf(frame).delegationId === delegationId,
+        (frame) => TERMINAL.test(frame.event.name ?? "") && customValue(frame).delegationId === delegationId,
       );
       expect(resultAt(frames, call)).toBeGreaterThan(at);
     }
@@ -297,7 +297,7 @@ test("a second run of the thread goes on with its conversation, and still knows 
     expect(history).toContain(known);
   for (const hidden of ["piece 899 ", "Leafing"])
     expect(history.split(objective.split("\n")[0] ?? "").join("")).not.toContain(hidden);
-  expect(payloadOf(subagentFrames(second)[0])).toMatchObject({
+  expect(customValue(subagentFrames(second)[0])).toMatchObject({
     runId: "run-2",
     parentToolCallId: "toolu_B",
     correlation: "strong",
@@ -322,7 +322,7 @@ test("a permission is asked over HTTP: yes runs the tool, no reaches the model, 
   for await (const frame of framesOf(await host.post("Please touch."))) {
     frames.push(frame);
     if (frame.event.name !== "approval.requested") continue;
-    const { approvalId, toolCallId } = payloadOf(frame);
+    const { approvalId, toolCallId } = customValue(frame);
     const body =
       toolCallId === "toolu_A" ? { decision: "approve" } : { decision: "deny", message: "not this one" };
     expect((await host.send(`/approvals/${approvalId}`, body)).status).toBe(202);
@@ -331,7 +331,7 @@ test("a permission is asked over HTTP: yes runs the tool, no reaches the model, 
   await verify(frames);
   const approvals = frames
     .filter(({ event }) => event.name?.startsWith("approval."))
-    .map((frame) => payloadOf(frame));
+    .map((frame) => customValue(frame));
   expect(approvals).toMatchObject([
     { kind: "permission", tool: "Bash", toolCallId: "toolu_A", title: "Use Bash: touch yes" },
     { decision: "approve", by: "person" },

@@ -17,6 +17,8 @@ function pageIsStale(): boolean {
   if (!existsSync(page)) return true;
   const built = statSync(page).mtimeMs;
   return ["console/src", "src/client", "src/wire"].some((folder) =>
-    readdirSync(folder, { recursive: true, encoding: "utf8" }).some((file) => statSync(join(folder, file)).mtimeMs > built),
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).some(
+      (file) => statSync(join(folder, file)).mtimeMs > built,
+    ),
   );
 }

@@ -11,7 +11,7 @@ const host = await createHost({
   subAgents: [a2a({ name: "research", agentCardUrl: research.cardUrl })],
 });
 const { url } = await host.listen({ port: Number(process.env.PORT ?? 0) });
-console.log(`Watch it in a browser: ${url}/#/t/example`);
+console.log(`Watch it in a browser: ${url}/#thread=example`);
 
 const { entries, run } = host.run("claude", "Compare three message queues", { threadId: "example" });
 for await (const { event } of entries) {

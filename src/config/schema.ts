@@ -2,6 +2,8 @@ import { z } from "zod";
 
 const key = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "-" and "_", at most 64');
 
+const httpUrl = z.url({ protocol: /^https?$/, error: "must be a URL that begins with http:// or https://" });
+
 const auth = z.discriminatedUnion("mode", [
   z.strictObject({ mode: z.literal("none") }),
   z.strictObject({ mode: z.literal("bearer"), token: z.string().min(1) }),
@@ -24,10 +26,10 @@ const localAgent = z.strictObject({
 const subAgent = z.strictObject({
   name: key,
   protocol: z.literal("a2a").optional(),
-  agentCardUrl: z.url(),
-  endpointUrlOverride: z.url().optional(),
+  agentCardUrl: httpUrl,
+  endpointUrlOverride: httpUrl.optional(),
   auth: auth.optional(),
-  trustedOrigins: z.array(z.url()).optional(),
+  trustedOrigins: z.array(httpUrl).optional(),
 });
 
 /** The shape of `troupe.config.json`. */

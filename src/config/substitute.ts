@@ -13,7 +13,8 @@ export function substituteVariables(
     text.replace(
       /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
       (_whole, name: string, fallback: string | undefined) => {
-        const found = variables[name] ?? fallback;
+        // `process.env` has the members of every object, too.
+        const found = (Object.hasOwn(variables, name) ? variables[name] : undefined) ?? fallback;
         if (found === undefined) missing.add(name);
         return found ?? "";
       },

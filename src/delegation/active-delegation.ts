@@ -1,17 +1,19 @@
 import { type Clock, sleep, type Timer, withinTime } from "../core/clock.js";
 import { errorText, TroupeError } from "../core/errors.js";
 import type { ArtifactCollector } from "./artifacts.js";
-import { type DelegationEffect, type DelegationInput, type DelegationState, reduce } from "./delegation.js";
+import { reduce } from "./delegation.js";
+import type { DelegationEffect, DelegationInput, DelegationState } from "./delegation-state.js";
 import type { DelegationErrorCode, SubagentEvent } from "./events.js";
 import type { DelegationPolicy } from "./policy.js";
 import type {
   RemoteAgent,
   RemoteCancelAnswer,
+  RemoteInput,
   RemoteSignal,
   RemoteTask,
   RemoteTaskReference,
 } from "./remote.js";
-import type { DelegationResult } from "./result.js";
+import { buildResult, type DelegationResult } from "./result.js";
 
 /** What an active delegation works with. */
 export interface ActiveDelegationSetup {
@@ -30,6 +32,8 @@ export interface ActiveDelegationSetup {
 const SHOW_AFTER_MS = 250;
 /** How long a cancelled delegation waits for the remote's task id: without it nothing can be cancelled. */
 const ID_WAIT_MS = 2_000;
+/** How long the stream of a remote that has ended may stay open. */
+const DRAIN_MS = 1_000;
 const WATCH_FIRST_MS = 500;
 const WATCH_LONGEST_MS = 5_000;
 
@@ -56,6 +60,11 @@ export class ActiveDelegation {
   #accepted: () => void = () => undefined;
   readonly #whenAccepted: Promise<void>;
   #recorded: Promise<unknown> = Promise.resolve();
+  #askers: (() => void)[] = [];
+  #questionTimer: Timer | undefined;
+  #replying = false;
+  #followed = false;
+  #drain: Timer | undefined;
 
   constructor(
     private readonly setup: ActiveDelegationSetup,
@@ -76,6 +85,55 @@ export class ActiveDelegation {
 
   get state(): DelegationState {
     return this.#state;
+  }
+
+  /** What stands at this moment, for a caller that does not wait for the end. */
+  snapshot(): DelegationResult {
+    const { identity, texts, growing, artifacts, maxResultBytes, question, answer } = this.#state;
+    if (answer !== undefined) return answer;
+    const said = growing === "" ? texts : [...texts, growing];
+    const status = question === undefined ? ("working" as const) : ("needs_input" as const);
+    const parts = {
+      ...identity,
+      status,
+      texts: said,
+      artifacts,
+      ...(question === undefined ? {} : { question }),
+    };
+    return buildResult(parts, maxResultBytes);
+  }
+
+  /** Resolves as soon as the remote asks something, at once if it waits already; never when it does not. */
+  asked(): Promise<void> {
+    if (this.#state.question !== undefined) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#askers.push(resolve);
+    });
+  }
+
+  /**
+   * Answers what the remote asks.
+   * @throws TroupeError `nothing_asked`, `capability_unsupported`, or why the remote did not take the answer.
+   */
+  async reply(input: RemoteInput, by: "person" | "parent"): Promise<void> {
+    const reference = this.#reference();
+    if (this.#state.question === undefined || this.#replying || reference === undefined) {
+      throw new TroupeError<DelegationErrorCode>("nothing_asked", "The remote agent waits for no answer.");
+    }
+    const { remote, clock, policy } = this.setup;
+    if (remote.answer === undefined) {
+      throw new TroupeError<DelegationErrorCode>("capability_unsupported", "This agent cannot be answered.");
+    }
+    this.#replying = true;
+    const abort = new AbortController();
+    const timer = clock.timer(policy.cancelTimeoutMs * 2, () => abort.abort());
+    try {
+      await remote.answer(reference, input, abort.signal);
+      this.apply({ type: "answered", by });
+    } finally {
+      timer.cancel();
+      this.#replying = false;
+    }
   }
 
   /** Starts the remote's task. Call once. */
@@ -101,6 +159,7 @@ export class ActiveDelegation {
     this.#state = state;
     for (const event of events) this.#record(event);
     for (const effect of effects) this.#carryOut(effect);
+    if (state.question === undefined) this.#questionTimer?.cancel();
     if (state.identity.remoteTaskId !== undefined || state.phase === "over") this.#accepted();
   }
 
@@ -139,6 +198,9 @@ export class ActiveDelegation {
       }
     } catch (error) {
       this.apply(failure(error));
+    } finally {
+      this.#followed = true;
+      this.#drain?.cancel();
     }
   }
 
@@ -149,6 +211,13 @@ export class ActiveDelegation {
 
   #carryOut(effect: DelegationEffect): void {
     switch (effect) {
+      case "ask":
+        this.#questionTimer?.cancel();
+        this.#questionTimer = this.setup.clock.timer(this.setup.policy.inputTimeoutMs, () =>
+          this.apply({ type: "input_expired" }),
+        );
+        for (const tell of this.#askers.splice(0)) tell();
+        return;
       case "cancel_remote":
         void this.#cancelRemote();
         return;
@@ -162,17 +231,24 @@ export class ActiveDelegation {
       }
       case "end":
         for (const timer of this.#timers) timer.cancel();
+        this.#questionTimer?.cancel();
         if (!this.#watchOn) this.#watch.abort();
         void this.#recorded
           .catch(() => undefined)
           .then(() => {
-            // A remote that ended by itself closes its stream; one that was stopped may never do so.
-            if (this.#state.stop !== undefined) this.#stream.abort();
+            this.#leaveStream();
             this.setup.collector.discard();
             this.#over();
             this.setup.released();
           });
     }
+  }
+
+  /** A remote that ended by itself closes its stream soon, and its connection can be used again; one that was stopped may never. */
+  #leaveStream(): void {
+    if (this.#followed) return;
+    if (this.#state.stop !== undefined) this.#stream.abort();
+    else this.#drain = this.setup.clock.timer(DRAIN_MS, () => this.#stream.abort());
   }
 
   /** One bounded attempt. The stream stays open meanwhile, because it may bring the task's id, or its end, first. */
@@ -182,8 +258,9 @@ export class ActiveDelegation {
       await withinTime(clock, ID_WAIT_MS, this.#whenAccepted);
     const reference = this.#reference();
     if (reference === undefined) {
+      // Nobody can tell whether the remote has begun: not confirmed, and nothing that could be watched.
       this.#stream.abort();
-      this.apply({ type: "cancel_answered", answer: { outcome: "cancelled" } });
+      this.apply({ type: "cancel_answered", answer: undefined });
       return;
     }
     this.apply({ type: "cancel_answered", answer: await this.#askToCancel(reference) });

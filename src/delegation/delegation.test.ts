@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { artifactOf, delegationInputs } from "../../test/support/delegation-inputs.js";
+import { reduce } from "./delegation.js";
 import {
   type DelegationEffect,
   type DelegationInput,
   type DelegationState,
   newDelegation,
-  reduce,
   type StopCause,
-} from "./delegation.js";
+} from "./delegation-state.js";
 import { isSubagentTerminal, type SubagentEvent } from "./events.js";
 
 function begin(identity: Partial<DelegationState["identity"]> = {}, maxResultBytes = 8_192): DelegationState {

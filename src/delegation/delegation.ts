@@ -1,107 +1,28 @@
 import { startOf } from "../core/text.js";
 import type {
+  DelegationEffect,
+  DelegationInput,
+  DelegationState,
+  DelegationStep,
+  StopCause,
+} from "./delegation-state.js";
+import type {
   ArtifactDescription,
   ArtifactError,
   CorrelationLevel,
   DelegationError,
   DelegationErrorCode,
-  RemoteProtocol,
   SubagentChange,
   SubagentEvent,
 } from "./events.js";
 import type { RemoteCancelAnswer, RemoteSignal } from "./remote.js";
-import { buildResult, type DelegationResult, type ResultStatus } from "./result.js";
-
-/** Why a delegation is being stopped before its remote ended. */
-export type StopCause = "cancel" | "deadline" | "input_required";
-
-/** Everything known of one delegation. A value: each step makes a new one. */
-export interface DelegationState {
-  readonly identity: {
-    readonly runId: string;
-    readonly delegationId: string;
-    readonly agentKey: string;
-    readonly agentName: string;
-    readonly protocol: RemoteProtocol;
-    readonly parentToolCallId?: string;
-    readonly remoteTaskId?: string;
-    readonly remoteContextId?: string;
-  };
-  readonly objective: string;
-  readonly correlation: CorrelationLevel;
-  readonly cardFingerprint?: string;
-  readonly maxResultBytes: number;
-  readonly phase: "new" | "working" | "stopping" | "over";
-  readonly started: boolean;
-  readonly status?: string;
-  readonly stop?: { readonly cause: StopCause; readonly reason: string };
-  readonly openText?: string;
-  readonly openReasoning?: string;
-  readonly openTools: readonly string[];
-  /** Complete messages, then the one that grows. */
-  readonly texts: readonly string[];
-  readonly growing: string;
-  readonly artifacts: readonly { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }[];
-  /** Bytes that a person was shown. */
-  readonly seen: number;
-  /** What the parent's model gets; set once. */
-  readonly answer?: DelegationResult;
-}
-
-/** What a delegation has to react to. */
-export type DelegationInput =
-  | RemoteSignal
-  /** Show the delegation now, whether the remote has accepted or not. */
-  | { readonly type: "show" }
-  | { readonly type: "correlated"; readonly toolCallId: string; readonly correlation: CorrelationLevel }
-  | {
-      readonly type: "artifact_collected";
-      readonly artifact: ArtifactDescription;
-      readonly error?: ArtifactError;
-    }
-  | { readonly type: "stop"; readonly cause: StopCause; readonly reason: string }
-  /** The remote's answer to the cancel request, or `undefined` when none came in time. */
-  | { readonly type: "cancel_answered"; readonly answer: RemoteCancelAnswer | undefined }
-  /** The watch over an unconfirmed cancel ended. */
-  | { readonly type: "watch_ended"; readonly remoteStatus?: string }
-  /** The run ends now: whatever is open gets its terminal event. */
-  | { readonly type: "close"; readonly reason: string };
-
-/** What has to be done outside because of a step. */
-export type DelegationEffect = "cancel_remote" | "watch_cancel" | "answer" | "end";
-
-/** The outcome of one step. */
-export interface DelegationStep {
-  readonly state: DelegationState;
-  readonly events: readonly SubagentEvent[];
-  readonly effects: readonly DelegationEffect[];
-}
+import { buildResult, type DelegationResult, type FinalStatus } from "./result.js";
 
 /** The stronger cause of a stop is told, whichever came first. */
 const CAUSES: readonly StopCause[] = ["input_required", "deadline", "cancel"];
 
 /** Characters of a remote's own words that go into an event or an error. */
 const MAX_WORDS = 2_000;
-
-/** A delegation that has not begun. */
-export function newDelegation(
-  identity: DelegationState["identity"],
-  details: Pick<DelegationState, "objective" | "correlation" | "maxResultBytes"> & {
-    readonly cardFingerprint?: string;
-  },
-): DelegationState {
-  return {
-    ...details,
-    identity,
-    phase: "new",
-    started: false,
-    openTools: [],
-    texts: [],
-    growing: "",
-    artifacts: [],
-    seen: 0,
-  };
-}
 
 /**
  * The one state machine of a delegation, whatever its remote speaks. Pure: the live path, recovery and replay use the same.
@@ -151,11 +72,15 @@ class Step {
       case "auth_required":
         return this.#status("auth-required", input.prompt ?? "The remote agent waits for an authorisation.");
       case "input_required":
-        this.#status("input-required", input.prompt);
-        return this.#stop(
-          "input_required",
-          input.prompt ?? "The remote agent asks for input that this host cannot give.",
-        );
+        return this.#ask(input.prompt ?? "The remote agent asks for input.", input.schema);
+      case "answered":
+        return this.#resolve(input.by);
+      case "input_expired": {
+        const { question } = this.state;
+        if (question === undefined) return;
+        this.#resolve("timeout");
+        return this.#stop("input_required", `Nobody answered in time: ${question.prompt}`);
+      }
       case "stop":
         return this.#stop(input.cause, input.reason);
       case "completed":
@@ -245,6 +170,7 @@ class Step {
 
   #status(status: string, message: string | undefined): void {
     this.#start();
+    if (status !== "input-required") this.#resolve("remote");
     const words = message === undefined ? undefined : startOf(message, MAX_WORDS);
     if (status === this.state.status && (words === undefined || words === "")) return;
     this.#set({ status });
@@ -259,6 +185,7 @@ class Step {
   #text(messageId: string, delta: string): void {
     this.#start();
     if (delta === "") return;
+    this.#resolve("remote");
     if (this.state.openText !== messageId) {
       this.#closeText();
       this.#set({ openText: messageId });
@@ -317,6 +244,30 @@ class Step {
     this.#emit({ type: "subagent.artifact", ...collected });
   }
 
+  #ask(prompt: string, schema: unknown): void {
+    if (this.state.inputRequired === "fail") {
+      this.#status("input-required", prompt);
+      return this.#stop("input_required", prompt);
+    }
+    this.#start();
+    if (this.state.stop !== undefined) return;
+    this.#closeText();
+    this.#resolve("remote");
+    const question = { prompt: startOf(prompt, MAX_WORDS), ...(schema === undefined ? {} : { schema }) };
+    this.#set({ question, status: "input-required" });
+    this.#see(question.prompt);
+    this.#emit({ type: "subagent.input_required", ...question });
+    this.#effects.push("ask");
+  }
+
+  /** The question, if there is one, is answered or has become pointless. */
+  #resolve(by: "person" | "parent" | "timeout" | "remote"): void {
+    const { question, ...rest } = this.state;
+    if (question === undefined) return;
+    this.state = rest;
+    this.#emit({ type: "subagent.input_resolved", by });
+  }
+
   #stop(cause: StopCause, reason: string): void {
     const before = this.state.stop?.cause;
     if (before !== undefined && CAUSES.indexOf(before) >= CAUSES.indexOf(cause)) return;
@@ -335,11 +286,7 @@ class Step {
   }
 
   /** The remote is at its end by itself. */
-  #remoteEnd(
-    status: Exclude<ResultStatus, "working">,
-    error: DelegationError | undefined,
-    message?: string,
-  ): void {
+  #remoteEnd(status: FinalStatus, error: DelegationError | undefined, message?: string): void {
     if (this.state.stop !== undefined) return this.#endStopped(true, status);
     this.#start();
     this.#closing(message?.trim() ?? "");
@@ -411,17 +358,17 @@ class Step {
     };
   }
 
-  #answer(status: ResultStatus, error: DelegationError | undefined): DelegationResult {
+  /** What the parent's model gets. Once it has been given, it stays what it is: a person is shown the same. */
+  #answer(status: FinalStatus, error: DelegationError | undefined): DelegationResult {
     const { identity, texts, growing, artifacts, maxResultBytes } = this.state;
     const said = growing === "" ? texts : [...texts, growing];
     const result = buildResult(
       { ...identity, status, texts: said, artifacts, ...(error === undefined ? {} : { error }) },
       maxResultBytes,
     );
-    if (this.state.answer === undefined) {
-      this.#set({ answer: result });
-      this.#effects.push("answer");
-    }
+    if (this.state.answer !== undefined) return this.state.answer;
+    this.#set({ answer: result });
+    this.#effects.push("answer");
     return result;
   }
 
@@ -444,6 +391,7 @@ class Step {
   }
 
   #closeAll(): void {
+    this.#resolve("remote");
     this.#closeReasoning();
     for (const toolCallId of this.state.openTools) this.#emit({ type: "subagent.tool.end", toolCallId });
     this.#set({ openTools: [] });

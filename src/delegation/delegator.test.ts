@@ -80,11 +80,19 @@ describe("starting", () => {
     expect(bench.left).toEqual(NOTHING);
   });
 
-  it("a remote that is known is not asked again", async () => {
+  it("a card that changed since the last time is the one that is told", async () => {
     const bench = new DelegationBench();
     await bench.registry.probe(1_000);
+    bench.remote.onDescribe = async () => ({
+      name: "New",
+      description: "",
+      skills: [],
+      streaming: true,
+      fingerprint: "f2",
+    });
     await bench.call();
-    expect(bench.remote.described).toBe(1);
+    await bench.clock.advance(250);
+    expect(bench.events[0]).toMatchObject({ agentName: "New", cardFingerprint: "f2" });
   });
 
   it("cases 104, 115: it is shown soon, whether the remote has accepted or not", async () => {
@@ -174,7 +182,7 @@ describe("limits of what runs at once", () => {
   });
 
   it("every way to end gives the permit back", async () => {
-    const bench = new DelegationBench({ maxConcurrentPerRun: 1 });
+    const bench = new DelegationBench({ maxConcurrentPerRun: 1, inputRequired: "fail" });
     const ends: (() => void)[] = [
       () => bench.task.send({ type: "completed" }),
       () => bench.task.send({ type: "failed" }),

@@ -52,6 +52,7 @@ export type DelegationErrorCode =
   | "policy_denied"
   | "invalid_input"
   | "input_required"
+  | "nothing_asked"
   | "remote_rejected"
   | "remote_failed"
   | "remote_timeout"
@@ -98,6 +99,8 @@ export type SubagentChange =
       readonly content: string;
       readonly isError: boolean;
     }
+  | { readonly type: "subagent.input_required"; readonly prompt: string; readonly schema?: unknown }
+  | { readonly type: "subagent.input_resolved"; readonly by: "person" | "parent" | "timeout" | "remote" }
   /** A later event with the same artifact id replaces the earlier one. With `error` the bytes were not kept. */
   | {
       readonly type: "subagent.artifact";

@@ -1,3 +1,9 @@
+/**
+ * What happens when a remote asks something. `surface`: a person is asked, and the call waits. `return`: the parent's model gets
+ * the question and may answer with `task_reply`. `fail`: the task is stopped.
+ */
+export type InputPolicy = "surface" | "return" | "fail";
+
 /** What the host allows in one delegation. Times in milliseconds, sizes in bytes. */
 export interface DelegationPolicy {
   /** Upper bound of a delegation's life, and the default when the call asks for none. */
@@ -12,6 +18,9 @@ export interface DelegationPolicy {
   readonly cancelTimeoutMs: number;
   /** How long an unconfirmed cancel is watched. */
   readonly cancelWatchMs: number;
+  readonly inputRequired: InputPolicy;
+  /** How long a question waits for its answer. */
+  readonly inputTimeoutMs: number;
   /** Whether the remote's artifacts are kept at all. */
   readonly allowRemoteArtifacts: boolean;
   /** Whether calls may run side by side; told to programs that run tools in parallel only then. */
@@ -33,6 +42,8 @@ export const DEFAULT_POLICY: DelegationPolicy = {
   maxResultBytes: 8_192,
   cancelTimeoutMs: 5_000,
   cancelWatchMs: 60_000,
+  inputRequired: "surface",
+  inputTimeoutMs: 600_000,
   allowRemoteArtifacts: true,
   parallel: true,
 };

@@ -26,7 +26,8 @@ const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 export class RemoteRegistry {
   readonly #entries = new Map<string, RemoteEntry>();
   readonly #states = new Map<string, RemoteState>();
-  #changed: () => void = () => undefined;
+  readonly #listeners = new Set<() => void>();
+  #version = 0;
 
   /** @throws TroupeError `invalid_input` for a key that is used twice, or that could not be part of a tool's name. */
   constructor(
@@ -64,9 +65,17 @@ export class RemoteRegistry {
     return [...this.#states.values()];
   }
 
-  /** Called when what is known of a remote changes, so that tools can be listed anew. */
-  onChange(listener: () => void): void {
-    this.#changed = listener;
+  /** Grows whenever more, or something else, is known of a remote. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /** Calls `listener` when what is known of a remote changes. @returns what ends that. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
   }
 
   /**
@@ -118,6 +127,8 @@ export class RemoteRegistry {
     const before = this.#states.get(state.key);
     this.#states.set(state.key, state);
     const news = (before?.description === undefined) !== (state.description === undefined);
-    if (news || before?.description?.fingerprint !== state.description?.fingerprint) this.#changed();
+    const changed = news || before?.description?.fingerprint !== state.description?.fingerprint;
+    if (changed || before?.status !== state.status) this.#version++;
+    if (changed) for (const listener of this.#listeners) listener();
   }
 }

@@ -5,6 +5,8 @@ export interface RemoteSkill {
   readonly id: string;
   readonly name: string;
   readonly description?: string;
+  /** JSON Schema of its input, as the card has it; passed on without a change. */
+  readonly inputSchema?: unknown;
 }
 
 /** What a remote says of itself. All text is the remote's own: cap it before it is shown. */
@@ -87,6 +89,19 @@ export type RemoteSignal =
   /** The stream ended or broke without a final state. */
   | { readonly type: "disconnected"; readonly message: string };
 
+/** Something that a remote wants to know before it goes on. */
+export interface RemoteQuestion {
+  readonly prompt: string;
+  /** JSON Schema of the answer, when it wants data rather than words. */
+  readonly schema?: unknown;
+}
+
+/** An answer to a {@link RemoteQuestion}: words, or data by its schema. */
+export interface RemoteInput {
+  readonly text?: string;
+  readonly data?: unknown;
+}
+
 /** What a remote answered to a cancel request. `pending`: it did not say that the task is over. */
 export type RemoteCancelAnswer =
   | { readonly outcome: "cancelled" }
@@ -108,6 +123,11 @@ export interface RemoteAgent {
    * `disconnected`, and closes its connection when it is returned early or `signal` aborts.
    */
   start(task: RemoteTask, signal: AbortSignal): AsyncIterable<RemoteSignal>;
+  /**
+   * Answers the question that the task waits with. What follows comes out of the iteration that {@link RemoteAgent.start} gave.
+   * @throws TroupeError when the remote did not take it.
+   */
+  answer?(reference: RemoteTaskReference, input: RemoteInput, signal: AbortSignal): Promise<void>;
   /**
    * Asks the remote to stop a task; one attempt, bounded by `signal`. Never rejects.
    * `delegationId` and `reason` go along as metadata where the protocol has a place for it.

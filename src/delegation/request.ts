@@ -36,7 +36,10 @@ const requestSchema = z.strictObject({
 });
 
 /** What a parent's model may ask for. Field names are the tool's. */
-export type DelegationRequest = z.infer<typeof requestSchema>;
+export type DelegationRequest = z.infer<typeof requestSchema> & {
+  /** The skill that is asked for; set by a skill's own tool, never by the generic one. */
+  readonly skillId?: string;
+};
 
 /** The same as JSON Schema, with the agents that may be called as an enum. */
 export function requestJsonSchema(agents: readonly string[]): Record<string, unknown> {

@@ -1,8 +1,12 @@
 import { wellFormed } from "../core/text.js";
 import type { ArtifactDescription, ArtifactError, DelegationError, RemoteProtocol } from "./events.js";
+import type { RemoteQuestion } from "./remote.js";
 
 /** A delegation's state for the parent's model. */
-export type ResultStatus = "working" | "completed" | "failed" | "cancelled";
+export type ResultStatus = "working" | "needs_input" | FinalStatus;
+
+/** How a delegation ended. */
+export type FinalStatus = "completed" | "failed" | "cancelled";
 
 /** What a result is made of. */
 export interface ResultParts {
@@ -16,6 +20,8 @@ export interface ResultParts {
   readonly texts: readonly string[];
   readonly artifacts: readonly { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }[];
   readonly error?: DelegationError;
+  /** What the remote wants to know, with status `needs_input`. */
+  readonly question?: RemoteQuestion;
 }
 
 /** The JSON that the parent's model gets: what matters most comes first, since programs cut from the end. */
@@ -30,6 +36,8 @@ export interface DelegationResult {
     readonly retryable: boolean;
     readonly remote_status?: string;
   };
+  /** What the remote wants to know, with status `needs_input`. */
+  readonly input_request?: { readonly prompt: string; readonly schema?: unknown };
   readonly remote_protocol: RemoteProtocol;
   readonly remote_task_id: string | null;
   readonly remote_context_id: string | null;
@@ -56,6 +64,10 @@ const MAX_MESSAGE_BYTES = 600;
 const MAX_ID_BYTES = 256;
 /** Bytes of JSON that stay of the remote's word for its state. */
 const MAX_STATUS_BYTES = 64;
+
+/** Bytes of JSON that stay of a remote's question, and the largest schema that goes with it. */
+const MAX_PROMPT_BYTES = 1_024;
+const MAX_SCHEMA_BYTES = 2_048;
 
 /** A closing message at least this long, in characters, is an answer; a shorter one may be no more than "Done." */
 const ANSWER_LENGTH = 100;
@@ -137,6 +149,7 @@ function assemble(
               : { remote_status: short(error.remoteStatus, MAX_STATUS_BYTES) }),
           },
         }),
+    ...(parts.question === undefined ? {} : { input_request: requestOf(parts.question) }),
     remote_protocol: protocol,
     remote_task_id: taskId,
     remote_context_id: remoteContextId === undefined ? null : short(remoteContextId, MAX_ID_BYTES),
@@ -145,6 +158,12 @@ function assemble(
     raw_task: { provider: protocol, task_id: taskId },
     ...(truncated ? { truncated } : {}),
   };
+}
+
+function requestOf({ prompt, schema }: RemoteQuestion): NonNullable<DelegationResult["input_request"]> {
+  const asked = { prompt: short(prompt, MAX_PROMPT_BYTES) };
+  const fits = schema !== undefined && jsonBytes(JSON.stringify(schema)) <= MAX_SCHEMA_BYTES;
+  return fits ? { ...asked, schema } : asked;
 }
 
 function referTo({ artifact, error }: ResultParts["artifacts"][number]): ResultArtifact {

@@ -42,7 +42,7 @@ export function createApp(
     }
     await next();
   });
-  if (origins.length > 0) app.use(cors({ origin: [...origins], exposeHeaders: ["x-run-id"] }));
+  if (origins.length > 0) app.use(cors({ origin: [...origins] }));
   app.use(
     bodyLimit({
       maxSize: MAX_BODY,
@@ -55,7 +55,7 @@ export function createApp(
     const open = context.req.path === "/healthz";
     const principal = authorise === undefined || open ? {} : await authorise(context.req.raw);
     if (principal === undefined)
-      throw new HttpError(401, "unauthorised", "Not allowed. Send the credential that this host expects.");
+      throw new HttpError(401, "unauthorized", "Not allowed. Send the credential that this host expects.");
     context.set("principal", principal);
     await next();
   });

@@ -2,6 +2,7 @@ import type { SubagentEncoding } from "../bridges/agui/encoder.js";
 import type { ThreadEntry, ThreadEvent } from "../bridges/agui/event.js";
 import { createDelegationService, MCP_INSTRUCTIONS } from "../bridges/mcp/delegation-service.js";
 import { McpEndpoint } from "../bridges/mcp/endpoint.js";
+import type { Toolset } from "../bridges/mcp/tool-catalog.js";
 import type { Agent } from "../core/agent.js";
 import { type Clock, systemClock } from "../core/clock.js";
 import { TroupeError } from "../core/errors.js";
@@ -46,6 +47,12 @@ export interface HostOptions {
   readonly onDisconnect?: "cancel" | "continue";
   /** Milliseconds; default 30,000. */
   readonly disconnectGraceMs?: number;
+  /** Which tools the model gets: `generic` (default), `skills` or `both`. */
+  readonly toolset?: Toolset;
+  /** Keys of sub-agents that get a `delegate_to_<key>_agent` tool of their own. */
+  readonly shortcuts?: readonly string[];
+  /** Milliseconds after which a delegating call answers `working`, and the delegation goes on; without end by default. */
+  readonly syncBudgetMs?: number;
   /** How subagents are encoded for clients that do not say what they know. */
   readonly subagents?: SubagentEncoding;
   /** Milliseconds of silence before a stream gets a comment; default 15,000. */
@@ -117,7 +124,18 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const mcp = await listen(endpoint.fetch, "127.0.0.1", 0);
   const mcpUrl = `http://127.0.0.1:${mcp.port}/mcp`;
   const services =
-    subAgents.length === 0 ? [] : [createDelegationService({ delegator, registry, endpoint, url: mcpUrl })];
+    subAgents.length === 0
+      ? []
+      : [
+          createDelegationService({
+            delegator,
+            registry,
+            endpoint,
+            url: mcpUrl,
+            tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
+            ...(options.syncBudgetMs === undefined ? {} : { syncBudgetMs: options.syncBudgetMs }),
+          }),
+        ];
   const agents = new Map(Object.entries(options.agents));
   const runs = new Runs({ agents, journal, services, clock });
   const graceMs = options.onDisconnect === "continue" ? undefined : (options.disconnectGraceMs ?? 30_000);

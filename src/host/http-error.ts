@@ -18,6 +18,10 @@ const STATUS: Record<string, ContentfulStatusCode> = {
   thread_busy: 409,
   agent_not_found: 404,
   host_closed: 503,
+  nothing_asked: 409,
+  capability_unsupported: 409,
+  agent_unavailable: 502,
+  remote_rejected: 502,
 };
 
 /** The body of every error: `{ error: { code, message, retryable? } }`. What is unexpected tells nothing of its inside. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -156,12 +156,23 @@ export function start(file: string, args: readonly string[], { cwd, env }: Comma
   );
 }
 
-/** Whether a process lives. */
+/** Whether a process lives. One that waits for its parent to notice its end does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch {
     return false;
   }
+  try {
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return !existsSync("/proc/self");
+  }
+}
+
+/** Whether a process that was killed is gone: the kernel takes a moment. */
+export async function isGone(pid: number): Promise<boolean> {
+  for (let turns = 0; turns < 20_000 && isAlive(pid); turns++)
+    await new Promise((resolve) => setImmediate(resolve));
+  return !isAlive(pid);
 }

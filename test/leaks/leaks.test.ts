@@ -21,7 +21,7 @@ import {
   scriptedClaude,
   scriptedClaudeEnvironment,
 } from "../../src/testing/claude/start.js";
-import { type Frame, framesOf, valueOf as payloadOf } from "../support/frames.js";
+import { customValue, type Frame, framesOf } from "../support/frames.js";
 import { CountingClock } from "./counting-clock.js";
 import { CountingJournal } from "./counting-journal.js";
 import { holdings, processesIn, reachableBytes, settled } from "./machine.js";
@@ -168,7 +168,7 @@ async function runOnce(scene: Scene, slot: string, runId: string, fate: Fate, af
       if (!strikes(frame)) continue;
       if (fate === "is_cancelled") await (await send(`${url}/runs/${runId}/cancel`)).text();
       if (fate === "delegation_is_cancelled")
-        await (await send(`${url}/delegations/${payloadOf(frame).delegationId}/cancel`)).text();
+        await (await send(`${url}/delegations/${customValue(frame).delegationId}/cancel`)).text();
       if (fate === "is_killed") process.kill(programOf(scene, slot), "SIGKILL");
       if (fate === "is_left") leave.abort();
     }
@@ -240,7 +240,7 @@ async function knocks({ host, tokens }: Scene): Promise<Set<number>> {
   return statuses;
 }
 
-it("200 runs, most of them broken off at some moment, leave nothing behind", {
+it("cases 011, 030: 200 runs, most of them broken off at some moment, leave nothing behind", {
   timeout: 240_000,
 }, async () => {
   const folder = await mkdtemp(join(tmpdir(), "troupe-leaks-"));

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
   collect,
+  customValue,
   type Frame,
   framesOf,
   nameOf,
   subagentFrames,
   subagentText,
-  valueOf,
 } from "../support/frames.js";
 import { startTestHost, type TestHost } from "../support/host.js";
 import { verify } from "../support/verify.js";
@@ -60,7 +60,7 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
     expect(order.map((name) => names.indexOf(name))).toEqual(
       [...order.keys()].map((index) => names.indexOf(order[index] ?? "")).sort((a, b) => a - b),
     );
-    const { artifact } = valueOf(frames.find(({ event }) => event.name === "subagent.artifact")) as {
+    const { artifact } = customValue(frames.find(({ event }) => event.name === "subagent.artifact")) as {
       artifact: Record<string, unknown>;
     };
     expect(artifact).toMatchObject({
@@ -70,7 +70,7 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
       sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(String(artifact.preview).length).toBeLessThanOrEqual(2_048);
-    const finished = valueOf(terminals(frames)[0]);
+    const finished = customValue(terminals(frames)[0]);
     expect(finished.remoteTaskId).toEqual(expect.any(String));
     const [result] = resultsOf(frames);
     expect(result).toEqual(finished.result);
@@ -103,7 +103,7 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
     const [cancelled] = terminals(frames);
     expect(terminals(frames)).toHaveLength(1);
     expect(cancelled?.event.name).toBe("subagent.cancelled");
-    expect(valueOf(cancelled)).toMatchObject({ confirmed: true, reason: "changed my mind" });
+    expect(customValue(cancelled)).toMatchObject({ confirmed: true, reason: "changed my mind" });
     const last = frames.at(-1)?.event;
     expect(last).toMatchObject({
       type: "RUN_FINISHED",
@@ -113,9 +113,9 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
     const calls = await cancelCalls(host);
     expect(calls).toHaveLength(1);
     expect(calls[0]?.params).toMatchObject({
-      id: valueOf(cancelled).remoteTaskId,
+      id: customValue(cancelled).remoteTaskId,
       tenant: "acme",
-      metadata: { delegationId: valueOf(cancelled).delegationId, reason: "changed my mind" },
+      metadata: { delegationId: customValue(cancelled).delegationId, reason: "changed my mind" },
     });
   });
 
@@ -125,7 +125,7 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
     await verify(frames);
     const failed = terminals(frames)[0];
     expect(failed?.event.name).toBe("subagent.failed");
-    expect(valueOf(failed).error).toMatchObject({
+    expect(customValue(failed).error).toMatchObject({
       code: "remote_failed",
       retryable: false,
       remoteStatus: "failed",
@@ -152,7 +152,7 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
     const byCall = groupByCall(frames);
     expect([...byCall.keys()].sort()).toEqual(["toolu_1", "toolu_2"]);
     for (const [call, own] of byCall) {
-      expect(new Set(own.map((frame) => valueOf(frame).delegationId)).size).toBe(1);
+      expect(new Set(own.map((frame) => customValue(frame).delegationId)).size).toBe(1);
       expect(terminals(own)).toHaveLength(1);
       expect(subagentText(own)).toContain(call === "toolu_1" ? "first" : "second");
     }
@@ -189,7 +189,7 @@ describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
 function groupByCall(frames: readonly Frame[]): Map<unknown, Frame[]> {
   const groups = new Map<unknown, Frame[]>();
   for (const frame of subagentFrames(frames)) {
-    const call = valueOf(frame).parentToolCallId;
+    const call = customValue(frame).parentToolCallId;
     groups.set(call, [...(groups.get(call) ?? []), frame]);
   }
   return groups;
@@ -247,7 +247,7 @@ describe("more ends of a delegation", () => {
   });
 
   it("case 032: a remote that asks for input is stopped and the model is told what it asked", async () => {
-    await using host = await startTestHost({ script: script("#input Which year?") });
+    await using host = await startTestHost({ script: script("#input Which year?"), policy: { inputRequired: "fail" } });
     const frames = await collect(await host.post("go"));
     await verify(frames);
     expect(resultsOf(frames)[0]).toMatchObject({
@@ -263,7 +263,7 @@ describe("more ends of a delegation", () => {
     for await (const frame of framesOf(await host.post("go"))) {
       frames.push(frame);
       if (frame.event.name === "subagent.text.delta")
-        await host.send(`/delegations/${valueOf(frame).delegationId}/cancel`);
+        await host.send(`/delegations/${customValue(frame).delegationId}/cancel`);
     }
     await verify(frames);
     expect(resultsOf(frames)[0]).toMatchObject({ status: "cancelled", error: { code: "cancelled" } });
@@ -283,9 +283,9 @@ describe("more ends of a delegation", () => {
     await verify(frames);
     const statuses = frames
       .filter(({ event }) => event.name === "subagent.status")
-      .map((frame) => valueOf(frame).status);
+      .map((frame) => customValue(frame).status);
     expect(statuses).toContain("cancel_pending");
-    expect(valueOf(terminals(frames)[0])).toMatchObject({ confirmed: false });
+    expect(customValue(terminals(frames)[0])).toMatchObject({ confirmed: false });
     expect(frames.at(-1)?.event).toMatchObject({ type: "RUN_FINISHED", result: { status: "cancelled" } });
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { collect, nameOf, subagentText, valueOf } from "../support/frames.js";
+import { collect, customValue, nameOf, subagentText } from "../support/frames.js";
 import { startTestHost } from "../support/host.js";
 import { verify } from "../support/verify.js";
 
@@ -48,7 +48,7 @@ describe("the golden sequence (S1 20.5)", () => {
     const start = frames.find(({ event }) => event.type === "TOOL_CALL_START")?.event;
     expect(start).toMatchObject({ toolCallId: "toolu_1", toolCallName: "delegate_to_agent" });
     for (const frame of frames.filter(({ event }) => event.name?.startsWith("subagent."))) {
-      expect(valueOf(frame)).toMatchObject({
+      expect(customValue(frame)).toMatchObject({
         runId: "run-1",
         parentToolCallId: "toolu_1",
         agentKey: "research",
@@ -56,7 +56,7 @@ describe("the golden sequence (S1 20.5)", () => {
       });
     }
     expect(subagentText(frames)).toBe("Found it.");
-    const finished = valueOf(frames.find(({ event }) => event.name === "subagent.finished"));
+    const finished = customValue(frames.find(({ event }) => event.name === "subagent.finished"));
     const result = frames.find(({ event }) => event.type === "TOOL_CALL_RESULT")?.event;
     expect(JSON.parse(String(result?.content))).toEqual(finished.result);
     for (const version of ["1.0.0", "0.0.59", "0.0.58"] as const) await verify(frames, version);

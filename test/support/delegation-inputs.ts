@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { DelegationInput } from "../../src/delegation/delegation.js";
+import type { DelegationInput } from "../../src/delegation/delegation-state.js";
 import type { ArtifactDescription } from "../../src/delegation/events.js";
 
 /** The description of an artifact that nobody has. */

@@ -1,15 +1,11 @@
 import { createMemoryArtifactStore } from "../../src/delegation/artifacts.js";
 import type { IncomingCall } from "../../src/delegation/correlation.js";
-import {
-  type DelegatingRun,
-  Delegator,
-  type DelegatorOptions,
-  type RunDelegations,
-} from "../../src/delegation/delegator.js";
+import { type DelegatingRun, Delegator, type DelegatorOptions } from "../../src/delegation/delegator.js";
 import type { SubagentEvent } from "../../src/delegation/events.js";
 import type { DelegationPolicy } from "../../src/delegation/policy.js";
 import { RemoteRegistry } from "../../src/delegation/registry.js";
 import type { DelegationResult } from "../../src/delegation/result.js";
+import type { RunDelegations } from "../../src/delegation/run-delegations.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
 import { FakeRemote } from "./fake-remote.js";
 
@@ -50,7 +46,7 @@ export class DelegationBench {
       input,
       ...(callId === undefined ? {} : { callId }),
     };
-    const answer = run.delegate(input, incoming, cancelled);
+    const answer = run.delegate(input, incoming, cancelled === undefined ? {} : { cancelled });
     answer.catch(() => undefined);
     await this.clock.advance(0);
     return { answer, incoming };

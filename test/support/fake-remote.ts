@@ -8,12 +8,15 @@ import type {
 } from "../../src/delegation/remote.js";
 import { deferred } from "./deferred.js";
 
+/** Signals after which an iteration ends. */
+const FINAL = new Set(["completed", "failed", "rejected", "cancelled", "disconnected"]);
+
 /** A task that was started at a {@link FakeRemote}: the test says what happens. */
 export class FakeTask {
   #queue: (RemoteSignal | Error)[] = [];
   #ended = false;
   #wake: () => void = () => undefined;
-  /** Whether the iteration was given up by its reader. */
+  /** Whether the iteration is over. */
   returned = false;
 
   constructor(
@@ -44,8 +47,10 @@ export class FakeTask {
       for (;;) {
         const next = this.#queue.shift();
         if (next instanceof Error) throw next;
-        if (next !== undefined) yield next;
-        else if (this.#ended || this.signal.aborted) return;
+        if (next !== undefined) {
+          yield next;
+          if (FINAL.has(next.type)) return;
+        } else if (this.#ended || this.signal.aborted) return;
         else {
           const waiting = deferred();
           this.#wake = waiting.resolve;

@@ -33,7 +33,7 @@ export function nameOf({ event }: Frame): string {
 }
 
 /** The value of a `CUSTOM` event. */
-export function valueOf(frame: Frame | undefined): Record<string, unknown> {
+export function customValue(frame: Frame | undefined): Record<string, unknown> {
   return (frame?.event.value ?? {}) as Record<string, unknown>;
 }
 
@@ -46,6 +46,6 @@ export function subagentFrames(frames: readonly Frame[]): Frame[] {
 export function subagentText(frames: readonly Frame[]): string {
   return frames
     .filter(({ event }) => event.name === "subagent.text.delta")
-    .map((frame) => String(valueOf(frame).delta))
+    .map((frame) => String(customValue(frame).delta))
     .join("");
 }

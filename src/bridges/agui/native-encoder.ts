@@ -85,6 +85,8 @@ export function encodeNative(event: SubagentEvent): AguiEvent {
       };
     case "subagent.status":
     case "subagent.correlated":
+    case "subagent.input_required":
+    case "subagent.input_resolved":
     case "subagent.artifact": {
       const { type, ...value } = event;
       return { ...custom(type, value), subagentRunId };

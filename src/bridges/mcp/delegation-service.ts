@@ -1,11 +1,9 @@
-import { errorText, TroupeError } from "../../core/errors.js";
 import type { RunAttachment, RunContext, RunService } from "../../core/run-service.js";
-import type { Delegator, RunDelegations } from "../../delegation/delegator.js";
+import type { Delegator } from "../../delegation/delegator.js";
 import type { RemoteRegistry } from "../../delegation/registry.js";
-import { parseRequest } from "../../delegation/request.js";
-import { createDelegateTool, DELEGATE_TOOL } from "./delegate-tool.js";
+import { DelegationToolset } from "./delegation-toolset.js";
 import type { McpEndpoint } from "./endpoint.js";
-import type { McpAnswer, McpCall, McpTool, McpToolset } from "./tool.js";
+import { type CatalogOptions, ToolCatalog } from "./tool-catalog.js";
 
 /** Name of the MCP server inside a parent; reserved. */
 export const MCP_SERVER_NAME = "a2a-subagents";
@@ -24,17 +22,22 @@ export interface DelegationServiceOptions {
   readonly endpoint: McpEndpoint;
   /** Where the endpoint listens. */
   readonly url: string;
+  /** `generic` and no shortcuts by default. */
+  readonly tools?: Partial<CatalogOptions>;
+  /** Milliseconds after which a call answers `working` and the delegation goes on; without end by default. */
+  readonly syncBudgetMs?: number;
 }
 
 /** Gives each run the delegation tool, by an MCP server of its own behind the host's endpoint. */
 export function createDelegationService(options: DelegationServiceOptions): RunService {
-  const { delegator, registry, endpoint, url } = options;
-  const tool = createDelegateTool(registry);
+  const { delegator, registry, endpoint, url, tools, syncBudgetMs } = options;
+  const catalog = new ToolCatalog(registry, { toolset: "generic", shortcuts: [], ...tools });
   return {
     name: MCP_SERVER_NAME,
     async attach(run: RunContext): Promise<RunAttachment> {
       const delegations = delegator.openRun({ runId: run.runId, thread: run.thread ?? run.runId });
-      const access = endpoint.addRun(run.token, new DelegationTools(delegations, tool));
+      const access = endpoint.addRun(run.token, new DelegationToolset(delegations, catalog, syncBudgetMs));
+      const ignoreChanges = registry.onChange(() => access.toolsChanged());
       const longest = Math.max(
         ...registry.keys().map((key) => registry.get(key)?.policy.maxTimeoutMs ?? 0),
         0,
@@ -54,47 +57,11 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
         cancel: (reason) => delegations.cancelAll(reason),
         async detach(outcome) {
           access.revoke();
+          ignoreChanges();
           await delegations.close(outcome === "cancelled" ? "the run was cancelled" : "the run ended");
           await access.close();
         },
       };
     },
   };
-}
-
-class DelegationTools implements McpToolset {
-  constructor(
-    private readonly delegations: RunDelegations,
-    private readonly tool: () => McpTool,
-  ) {}
-
-  tools(): McpTool[] {
-    return [this.tool()];
-  }
-
-  async call({ tool, input, callId, cancelled }: McpCall): Promise<McpAnswer> {
-    try {
-      const request = parseRequest(input);
-      const incoming = { tool, input, ...(callId === undefined ? {} : { callId }) };
-      const result = await this.delegations.delegate(request, incoming, cancelled);
-      const isError = result.status === "failed" || result.status === "cancelled";
-      return { structured: { ...result }, isError, meta: { "troupe/delegationId": result.delegation_id } };
-    } catch (error) {
-      return { structured: refusal(error), isError: true };
-    }
-  }
-
-  progress({ callId }: McpCall): string {
-    const state = callId === undefined ? undefined : this.delegations.ofCall(callId);
-    if (state === undefined) return `${DELEGATE_TOOL}: accepted`;
-    return `${state.identity.agentKey}: ${state.status ?? (state.started ? "working" : "starting")}`;
-  }
-}
-
-/** The answer to a call that started nothing. */
-function refusal(error: unknown): Record<string, unknown> {
-  const known = error instanceof TroupeError;
-  const code = known ? error.code : "internal";
-  const message = known ? errorText(error, 1_000) : "The host failed. Its log says why.";
-  return { status: "failed", error: { code, message, retryable: known && error.retryable } };
 }

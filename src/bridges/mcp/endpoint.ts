@@ -102,8 +102,9 @@ export class McpEndpoint {
     let entry: RunEntry;
     try {
       entry = await this.#authorise(request.headers.get("authorization"));
-    } catch (error) {
-      return bearerAuthChallengeResponse(error);
+    } catch {
+      // The same answer for a token that is missing, wrong or stale: nobody learns what exists.
+      return bearerAuthChallengeResponse(notValid());
     }
     if (request.method !== "POST") return entry.legacy.handle(request, undefined);
     if (!isJsonContentType(request.headers.get("content-type")))
@@ -133,16 +134,19 @@ export class McpEndpoint {
       verifier: {
         verifyAccessToken: async (token) => {
           found = this.#runs.find(token);
-          if (found === undefined)
-            throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid");
+          if (found === undefined) throw notValid();
           // The SDK insists on an expiry; the token ends with its run, whenever that is.
           return { token: "", clientId: "run", scopes: [], expiresAt: Number.POSITIVE_INFINITY };
         },
       },
     });
-    if (found === undefined) throw new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid");
+    if (found === undefined) throw notValid();
     return found;
   }
+}
+
+function notValid(): OAuthError {
+  return new OAuthError(OAuthErrorCode.InvalidToken, "The token is not valid");
 }
 
 function rpcError(status: number, code: number, message: string): Response {

@@ -81,6 +81,8 @@ export class RunServer {
   /** Resolves when every call that came in has been answered. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#openCalls);
+    // The answers are written a few promises later; a stream that is closed before that leaves its client waiting.
+    await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
   #register(

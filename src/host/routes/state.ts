@@ -1,11 +1,17 @@
 import { z } from "zod";
-import type { DelegationState } from "../../delegation/delegation.js";
+import type { DelegationState } from "../../delegation/delegation-state.js";
 import { owns, type Principal, threadIdOf } from "../authoriser.js";
 import { HttpError, notFound } from "../http-error.js";
 import type { RunRecord } from "../runs.js";
 import { type HostApp, type HostContext, jsonBody, type RouteEnvironment } from "./environment.js";
 
 const cancelBody = z.strictObject({ reason: z.string().max(500).optional() });
+const inputBody = z
+  .strictObject({
+    text: z.string().max(1_000_000).optional(),
+    data: z.record(z.string(), z.unknown()).optional(),
+  })
+  .refine(({ text, data }) => text !== undefined || data !== undefined, "text or data is needed");
 const decisionBody = z.strictObject({
   decision: z.enum(["approve", "deny"]),
   message: z.string().max(10_000).optional(),
@@ -59,6 +65,14 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
     return context.json({ delegationId: state.identity.delegationId, status: statusOf(state) }, 202);
   });
 
+  app.post("/delegations/:id/input", async (context) => {
+    const { text, data } = parse(inputBody, await jsonBody(context));
+    const { state } = findDelegation(context.get("principal"), context.req.param("id"));
+    const answer = { ...(text === undefined ? {} : { text }), ...(data === undefined ? {} : { data }) };
+    await delegator.reply(state.identity.delegationId, answer);
+    return context.json({ delegationId: state.identity.delegationId }, 202);
+  });
+
   app.post("/approvals/:id", async (context) => {
     const { decision, message, input } = parse(decisionBody, await jsonBody(context));
     const answer = {
@@ -97,7 +111,8 @@ function showRun({ runId, thread, agent, status, startedAt, endedAt, error }: Ru
 }
 
 function showDelegation(state: DelegationState) {
-  const { identity, objective, correlation, cardFingerprint, artifacts, answer, seen, stop } = state;
+  const { identity, objective, correlation, cardFingerprint, artifacts, answer, seen, stop, question } =
+    state;
   return {
     ...identity,
     status: statusOf(state),
@@ -106,15 +121,17 @@ function showDelegation(state: DelegationState) {
     cardFingerprint,
     remoteStatus: state.status,
     stop,
+    question,
     artifacts: artifacts.map(({ artifact, error }) => ({ ...artifact, error })),
     seen,
     result: answer,
   };
 }
 
-function statusOf({ phase, answer }: DelegationState): string {
+function statusOf({ phase, answer, question }: DelegationState): string {
   if (phase === "over") return answer?.status ?? "failed";
-  return phase === "stopping" ? "stopping" : "working";
+  if (phase === "stopping") return "stopping";
+  return question === undefined ? "working" : "needs_input";
 }
 
 function parse<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {

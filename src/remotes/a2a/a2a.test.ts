@@ -97,7 +97,7 @@ describe("a2a against a real agent", () => {
     ]);
     expect(signals.filter(({ type }) => type === "text").length).toBeGreaterThan(20);
     expect(textOf(signals)).toMatch(
-      /^Looking for what is known about \*\*Cache invalidation\*\*\. [^]* out of date\.$/,
+      /^Looking for what is known about \*\*Cache invalidation\*\*\. [\s\S]* out of date\.$/,
     );
     expect(signals.find(({ type }) => type === "artifact")).toMatchObject({
       chunk: { name: "cache-invalidation-notes.md", mimeType: "text/markdown", mode: "replace", last: true },

@@ -1,0 +1,35 @@
+import type { RemoteRegistry } from "../../delegation/registry.js";
+import { TASK_SCHEMA } from "./skill-tools.js";
+import type { McpTool } from "./tool.js";
+import { toolNames } from "./tool-names.js";
+
+/** A tool that calls one agent, and nothing else. */
+export interface ShortcutTool {
+  readonly tool: McpTool;
+  readonly agent: string;
+}
+
+const MAX_DESCRIPTION = 1_000;
+
+/** One tool `delegate_to_<key>_agent` for each of `keys`. */
+export function shortcutTools(registry: RemoteRegistry, keys: readonly string[]): ShortcutTool[] {
+  const names = toolNames(keys.map((key) => `delegate_to_${key}_agent`));
+  return keys.map((agent, index) => {
+    const description = registry.state(agent)?.description?.description ?? "";
+    const tool: McpTool = {
+      name: names[index] ?? `delegate_to_${agent}_agent`,
+      title: `Delegate to ${agent}`,
+      description: `Gives a bounded task to the agent "${agent}" and waits for its result. ${description}`
+        .replace(/\s+/g, " ")
+        .trim()
+        .slice(0, MAX_DESCRIPTION),
+      inputSchema: TASK_SCHEMA,
+      annotations: {
+        readOnlyHint: registry.get(agent)?.policy.parallel ?? true,
+        destructiveHint: false,
+        openWorldHint: true,
+      },
+    };
+    return { agent, tool };
+  });
+}

@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { ConfigError } from "./config-error.js";
+import { findConfig, loadConfig } from "./load.js";
+
+let folder = "";
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "troupe-config-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const write = (text: string, name = "troupe.config.json") => {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+};
+const load = (config: unknown, variables: Record<string, string> = {}) =>
+  loadConfig(write(typeof config === "string" ? config : JSON.stringify(config)), variables).config;
+const problemOf = (config: unknown, variables: Record<string, string> = {}): string => {
+  try {
+    load(config, variables);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error("was accepted");
+};
+const AGENTS = { claude: { driver: "claude" } };
+const remote = (more: object = {}) => ({
+  agents: AGENTS,
+  subAgents: {
+    agents: [{ name: "research", agentCardUrl: "https://a.example/.well-known/agent-card.json", ...more }],
+  },
+});
+
+describe("a config", () => {
+  it("has local agents, sub-agents and where to listen", () => {
+    const config = {
+      $schema: "./schema.json",
+      agents: {
+        claude: {
+          driver: "claude",
+          workspace: ".",
+          model: "sonnet",
+          permissions: "ask",
+          executable: "/opt/claude",
+        },
+      },
+      subAgents: {
+        agents: [
+          {
+            name: "research",
+            agentCardUrl: "https://a.example/card",
+            auth: { mode: "bearer", token: "${TOKEN}" },
+            trustedOrigins: ["https://b.example"],
+          },
+          {
+            name: "painter",
+            protocol: "a2a",
+            agentCardUrl: "http://localhost:1/card",
+            endpointUrlOverride: "http://localhost:2/",
+            auth: { mode: "api_key", key: "k", headerName: "x-key" },
+          },
+          { name: "open", agentCardUrl: "http://localhost:3/card", auth: { mode: "none" } },
+        ],
+        options: { probeTimeoutMs: 5_000 },
+      },
+      serve: { hostname: "127.0.0.1", port: 0 },
+    };
+    const loaded = load(config, { TOKEN: "s3cret" });
+    expect(loaded.subAgents?.agents[0]?.auth).toEqual({ mode: "bearer", token: "s3cret" });
+    expect({ ...loaded, subAgents: undefined }).toEqual({ ...config, subAgents: undefined });
+    expect(load({ agents: {} })).toEqual({ agents: {} });
+  });
+
+  it("may have comments and trailing commas", () => {
+    expect(
+      load('{\n  // parents\n  "agents": { "claude": { "driver": "claude", }, }, /* none */\n}'),
+    ).toEqual({ agents: AGENTS });
+  });
+
+  it("tells where it came from: relative paths start there", () => {
+    const file = write(JSON.stringify({ agents: AGENTS }));
+    expect(loadConfig(file, {})).toMatchObject({ file, folder });
+  });
+
+  it("is found in a folder: JSON before JSONC, nothing else", () => {
+    expect(findConfig(folder)).toBeUndefined();
+    const jsonc = write("{}", "troupe.config.jsonc");
+    expect(findConfig(folder)).toBe(jsonc);
+    const json = write("{}");
+    expect(findConfig(folder)).toBe(json);
+  });
+});
+
+describe("what cannot be used says where, what, and what to do", () => {
+  it("a file that is not there", () => {
+    expect(() => loadConfig(join(folder, "none.json"), {})).toThrow(/none\.json cannot be read.*--config/s);
+  });
+
+  it("text that is not JSON, with its line", () => {
+    expect(problemOf('{\n  "agents": {},\n  oops\n}')).toMatch(/troupe\.config\.json:3: not valid JSON/);
+    expect(problemOf("")).toMatch(/not valid JSON/);
+  });
+
+  it.each([
+    ["an unknown key at the top", { agents: AGENTS, subagents: {} }, "subagents"],
+    [
+      "an unknown key of an agent",
+      { agents: { claude: { driver: "claude", modle: "x" } } },
+      "agents.claude: .*modle",
+    ],
+    ["an unknown driver", { agents: { x: { driver: "cursor" } } }, "agents.x.driver: .*claude"],
+    [
+      "an unknown mode",
+      { agents: { x: { driver: "claude", permissions: "yolo" } } },
+      "agents.x.permissions: .*ask",
+    ],
+    ["an agent's key with a slash", { agents: { "a/b": { driver: "claude" } } }, "agents"],
+    ["no agents", {}, "agents"],
+    ["a list", [], "top"],
+    ["an unknown key of a sub-agent", remote({ token: "x" }), "subAgents.agents.0: .*token"],
+    [
+      "an unknown key of its auth",
+      remote({ auth: { mode: "bearer", token: "x", header: "y" } }),
+      "subAgents.agents.0.auth: .*header",
+    ],
+    ["an unknown way to authenticate", remote({ auth: { mode: "oauth" } }), "subAgents.agents.0.auth"],
+    ["a bearer without a token", remote({ auth: { mode: "bearer" } }), "subAgents.agents.0.auth.token"],
+    ["an empty token", remote({ auth: { mode: "bearer", token: "" } }), "subAgents.agents.0.auth.token"],
+    [
+      "a card that is no URL",
+      remote({ agentCardUrl: "research" }),
+      "subAgents.agents.0.agentCardUrl: .*http://",
+    ],
+    [
+      "a URL without http",
+      remote({ agentCardUrl: "localhost:4000" }),
+      "subAgents.agents.0.agentCardUrl: .*http://",
+    ],
+    ["a sub-agent's name with a space", remote({ name: "a b" }), "subAgents.agents.0.name: .*at most 64"],
+    ["a port that does not exist", { agents: AGENTS, serve: { port: 70_000 } }, "serve.port"],
+  ])("%s", (_what, config, expected) => {
+    expect(problemOf(config)).toMatch(new RegExp(expected, "s"));
+  });
+
+  it("all problems at once, one a line", () => {
+    expect(
+      problemOf({ agents: { a: { driver: "x" }, b: { driver: "y" } }, more: 1 }).split("\n"),
+    ).toHaveLength(4);
+  });
+
+  it("never a credential", () => {
+    const variables = { TOKEN: "s3cret-token" };
+    for (const config of [
+      remote({ auth: { mode: "bearer", token: "${TOKEN}", extra: "${TOKEN}" } }),
+      remote({ auth: { mode: "${TOKEN}", token: "${TOKEN}" } }),
+      remote({ name: "${TOKEN} !", auth: { mode: "bearer", token: "${TOKEN}" } }),
+    ])
+      expect(problemOf(config, variables)).not.toContain("s3cret-token");
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { agentOf, FINISHED } from "../../test/support/fake-agent.js";
+import { FakeRemote } from "../../test/support/fake-remote.js";
+import { createHost } from "./host.js";
+
+const agents = { claude: agentOf(() => FINISHED).agent };
+
+describe("createHost", () => {
+  it.each(["0.0.0.0", "::", "192.168.1.5", "host.example"])(
+    "refuses to listen on %s without an authoriser",
+    async (hostname) => {
+      const host = await createHost({ agents });
+      await expect(host.listen({ hostname, port: 0 })).rejects.toMatchObject({
+        code: "authoriser_required",
+        message: expect.stringContaining(hostname),
+      });
+      await host.close();
+    },
+  );
+
+  it("listens on loopback, and anywhere with an authoriser", async () => {
+    const open = await createHost({ agents });
+    const { url } = await open.listen({ port: 0 });
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    await open.close();
+    const closed = await createHost({ agents, authorise: () => undefined });
+    const { url: anywhere } = await closed.listen({ hostname: "0.0.0.0", port: 0 });
+    expect((await fetch(`${anywhere.replace("0.0.0.0", "127.0.0.1")}/agents`)).status).toBe(401);
+    await closed.close();
+  });
+
+  it("a port that is taken is an error of the caller, not an unhandled one", async () => {
+    const host = await createHost({ agents });
+    const { url } = await host.listen({ port: 0 });
+    await expect(host.listen({ port: Number(new URL(url).port) })).rejects.toMatchObject({
+      code: "EADDRINUSE",
+    });
+    await host.close();
+  });
+
+  it("runs an agent in code, and gives its entries to the end", async () => {
+    const host = await createHost({ agents });
+    const { entries, run, threadId } = host.run("claude", "Hello");
+    const types: string[] = [];
+    for await (const { event } of entries) types.push(event.type);
+    expect(types).toEqual(["run.started", "run.finished"]);
+    await run.result;
+    expect(threadId).toMatch(/^thread-/);
+    expect(() => host.run("nobody", "Hello")).toThrow(/claude/);
+    await host.close();
+  });
+
+  it("the policy of all sub-agents is under each one's own; what they are is asked, and shown without any address", async () => {
+    const remote = new FakeRemote();
+    const host = await createHost({
+      agents,
+      subAgents: [{ remote, policy: { maxArtifacts: 1 } }],
+      policy: { maxArtifacts: 5 },
+    });
+    expect(await host.probe()).toMatchObject([{ key: "research", status: "ready" }]);
+    const answer = await host.fetch(new Request("http://localhost/agents"));
+    expect(await answer.json()).toEqual({
+      agents: [{ key: "claude", name: "fake", driver: "fake" }],
+      subAgents: [
+        {
+          key: "research",
+          name: "Research Agent",
+          protocol: "a2a",
+          status: "ready",
+          description: "Finds things out.",
+          skills: [],
+        },
+      ],
+    });
+    await host.close();
+    expect(remote.closed).toBe(true);
+  });
+
+  it("two sub-agents of one name are refused", async () => {
+    await expect(createHost({ agents, subAgents: [new FakeRemote(), new FakeRemote()] })).rejects.toThrow(
+      /research/,
+    );
+  });
+});
