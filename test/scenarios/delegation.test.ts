@@ -247,7 +247,10 @@ describe("more ends of a delegation", () => {
   });
 
   it("case 032: a remote that asks for input is stopped and the model is told what it asked", async () => {
-    await using host = await startTestHost({ script: script("#input Which year?"), policy: { inputRequired: "fail" } });
+    await using host = await startTestHost({
+      script: script("#input Which year?"),
+      policy: { inputRequired: "fail" },
+    });
     const frames = await collect(await host.post("go"));
     await verify(frames);
     expect(resultsOf(frames)[0]).toMatchObject({
