@@ -360,3 +360,102 @@ describe("property", () => {
     );
   });
 });
+
+describe("a remote that says nothing", () => {
+  it("ends as a time-out after the policy's idle time, and its task is cancelled", async () => {
+    const bench = new DelegationBench({ idleTimeoutMs: 60_000 });
+    const { answer } = await bench.call();
+    bench.task.send(ACCEPTED);
+    await bench.clock.advance(50_000);
+    bench.task.send({ type: "status", status: "working", message: "still there" });
+    await bench.clock.advance(50_000);
+    expect(bench.types()).not.toContain("failed");
+    await bench.clock.advance(10_000);
+    expect(await answer).toMatchObject({
+      status: "failed",
+      error: { code: "remote_timeout", retryable: true },
+    });
+    expect(bench.remote.cancels).toHaveLength(1);
+    expect(bench.left).toEqual(NOTHING);
+  });
+
+  it("but not while it waits for an answer", async () => {
+    const bench = new DelegationBench({ idleTimeoutMs: 60_000, inputTimeoutMs: 200_000 });
+    const { answer } = await bench.call();
+    bench.task.send(ACCEPTED, { type: "input_required", prompt: "Which?" });
+    await bench.clock.advance(150_000);
+    expect(bench.types()).toEqual(["started", "input_required"]);
+    await bench.clock.advance(50_000);
+    expect(await answer).toMatchObject({ status: "failed", error: { code: "input_required" } });
+    expect(bench.types()).toEqual(["started", "input_required", "input_resolved", "failed"]);
+    expect(bench.left).toEqual(NOTHING);
+  });
+});
+
+describe("a remote that asks", () => {
+  it("gets the answer once, and the delegation goes on; the second answer is told that nothing is asked", async () => {
+    const bench = new DelegationBench();
+    const { answer } = await bench.call();
+    bench.task.send(ACCEPTED, { type: "input_required", prompt: "Which?", schema: { type: "object" } });
+    await bench.clock.advance(0);
+    const answering = deferred();
+    const taken: unknown[] = [];
+    Object.assign(bench.remote, {
+      answer: async (reference: unknown, input: unknown) => {
+        taken.push([reference, input]);
+        await answering.promise;
+      },
+    });
+    const first = bench.delegator.reply("del-1", { text: "the blue one" });
+    await expect(bench.delegator.reply("del-1", { text: "the red one" })).rejects.toMatchObject({
+      code: "nothing_asked",
+    });
+    answering.resolve();
+    await first;
+    expect(taken).toEqual([[{ taskId: "task-1", contextId: "ctx-1" }, { text: "the blue one" }]]);
+    bench.task.send({ type: "completed", message: "Blue it is." });
+    expect(await answer).toMatchObject({ status: "completed", summary: "Blue it is." });
+    expect(bench.types()).toEqual(["started", "input_required", "input_resolved", "finished"]);
+    expect(bench.events[2]).toMatchObject({ by: "person" });
+    await expect(bench.delegator.reply("del-1", { text: "late" })).rejects.toMatchObject({
+      code: "nothing_asked",
+    });
+  });
+
+  it("an answer that the remote refuses leaves the question open", async () => {
+    const bench = new DelegationBench();
+    await bench.call();
+    bench.task.send(ACCEPTED, { type: "input_required", prompt: "Which?" });
+    await bench.clock.advance(0);
+    Object.assign(bench.remote, { answer: async () => Promise.reject(new Error("no")) });
+    await expect(bench.delegator.reply("del-1", { text: "x" })).rejects.toThrow("no");
+    expect(bench.delegator.get("del-1")?.state.question?.prompt).toBe("Which?");
+    Object.assign(bench.remote, { answer: async () => undefined });
+    await bench.delegator.reply("del-1", { text: "y" });
+    expect(bench.types().at(-1)).toBe("input_resolved");
+  });
+
+  it("by policy `return` the parent gets the question and answers it", async () => {
+    const bench = new DelegationBench({ inputRequired: "return" });
+    const { answer } = await bench.call();
+    bench.task.send(
+      ACCEPTED,
+      { type: "text", messageId: "m", delta: "Before. " },
+      { type: "input_required", prompt: "Which?", schema: { type: "object" } },
+    );
+    expect(await answer).toMatchObject({
+      status: "needs_input",
+      delegation_id: "del-1",
+      input_request: { prompt: "Which?", schema: { type: "object" } },
+    });
+    Object.assign(bench.remote, { answer: async () => undefined });
+    const rest = bench.run.reply("del-1", { data: { colour: "blue" } });
+    await bench.clock.advance(0);
+    bench.task.send({ type: "completed", message: "Blue it is." });
+    expect(await rest).toMatchObject({ status: "completed" });
+    expect(bench.events.find(({ type }) => type === "subagent.input_resolved")).toMatchObject({
+      by: "parent",
+    });
+    expect(await bench.run.result("del-1")).toMatchObject({ status: "completed" });
+  });
+});

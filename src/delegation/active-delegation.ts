@@ -64,6 +64,8 @@ export class ActiveDelegation {
   #questionTimer: Timer | undefined;
   #replying = false;
   #followed = false;
+  #heardAt = 0;
+  #silence: Timer | undefined;
   #drain: Timer | undefined;
 
   constructor(
@@ -149,6 +151,7 @@ export class ActiveDelegation {
         }),
       ),
     );
+    this.#watchSilence();
     void this.#follow(() => this.setup.remote.start(task, this.#stream.signal));
   }
 
@@ -179,6 +182,7 @@ export class ActiveDelegation {
   async #follow(start: () => AsyncIterable<RemoteSignal>): Promise<void> {
     try {
       for await (const signal of start()) {
+        this.#heardAt = this.setup.clock.now();
         if (this.#state.phase === "over") break;
         if (signal.type === "artifact") {
           const collected = await this.setup.collector.add(signal.chunk);
@@ -202,6 +206,25 @@ export class ActiveDelegation {
       this.#followed = true;
       this.#drain?.cancel();
     }
+  }
+
+  /** Looks once in a while how long the remote has been silent, rather than moving a timer with each signal. */
+  #watchSilence(): void {
+    const { clock, policy } = this.setup;
+    this.#heardAt = clock.now();
+    const check = () => {
+      if (this.#state.phase !== "new" && this.#state.phase !== "working") return;
+      // Waiting for an answer is no silence of the remote.
+      if (this.#state.question !== undefined) this.#heardAt = clock.now();
+      const left = this.#heardAt + policy.idleTimeoutMs - clock.now();
+      if (left > 0) {
+        this.#silence = clock.timer(left, check);
+        return;
+      }
+      const reason = `The remote agent sent nothing for ${Math.round(policy.idleTimeoutMs / 1_000)} s.`;
+      this.apply({ type: "stop", cause: "deadline", reason });
+    };
+    this.#silence = clock.timer(policy.idleTimeoutMs, check);
   }
 
   async #collectRest(): Promise<void> {
@@ -232,6 +255,7 @@ export class ActiveDelegation {
       case "end":
         for (const timer of this.#timers) timer.cancel();
         this.#questionTimer?.cancel();
+        this.#silence?.cancel();
         if (!this.#watchOn) this.#watch.abort();
         void this.#recorded
           .catch(() => undefined)

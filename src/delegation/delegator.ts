@@ -3,6 +3,7 @@ import { TroupeError } from "../core/errors.js";
 import type { CreateId } from "../core/ids.js";
 import type { ActiveDelegation } from "./active-delegation.js";
 import type { ArtifactStore } from "./artifacts.js";
+import { ContextBook } from "./context.js";
 import type { DelegationState } from "./delegation-state.js";
 import type { DelegationErrorCode, SubagentEvent } from "./events.js";
 import { Permits } from "./permits.js";
@@ -47,6 +48,7 @@ export class Delegator {
   readonly #byRun = new Map<string, string[]>();
   readonly #ended: string[] = [];
   readonly permits = new Permits();
+  readonly contexts = new ContextBook();
 
   constructor(readonly options: DelegatorOptions) {}
 

@@ -1,3 +1,5 @@
+import type { ContextPolicy } from "./context.js";
+
 /**
  * What happens when a remote asks something. `surface`: a person is asked, and the call waits. `return`: the parent's model gets
  * the question and may answer with `task_reply`. `fail`: the task is stopped.
@@ -8,6 +10,8 @@ export type InputPolicy = "surface" | "return" | "fail";
 export interface DelegationPolicy {
   /** Upper bound of a delegation's life, and the default when the call asks for none. */
   readonly maxTimeoutMs: number;
+  /** How long a remote may be silent before it counts as gone. Questions that wait for an answer do not count. */
+  readonly idleTimeoutMs: number;
   readonly maxConcurrentPerRun: number;
   readonly maxConcurrentPerHost: number;
   readonly maxArtifactBytes: number;
@@ -18,6 +22,8 @@ export interface DelegationPolicy {
   readonly cancelTimeoutMs: number;
   /** How long an unconfirmed cancel is watched. */
   readonly cancelWatchMs: number;
+  /** Whether delegations share a remote conversation. */
+  readonly context: ContextPolicy;
   readonly inputRequired: InputPolicy;
   /** How long a question waits for its answer. */
   readonly inputTimeoutMs: number;
@@ -35,6 +41,7 @@ const HARD_RESULT_LIMIT = 40_960;
 /** The policy of a host that says nothing. */
 export const DEFAULT_POLICY: DelegationPolicy = {
   maxTimeoutMs: 1_800_000,
+  idleTimeoutMs: 900_000,
   maxConcurrentPerRun: 8,
   maxConcurrentPerHost: 64,
   maxArtifactBytes: 10_485_760,
@@ -42,6 +49,7 @@ export const DEFAULT_POLICY: DelegationPolicy = {
   maxResultBytes: 8_192,
   cancelTimeoutMs: 5_000,
   cancelWatchMs: 60_000,
+  context: "ephemeral",
   inputRequired: "surface",
   inputTimeoutMs: 600_000,
   allowRemoteArtifacts: true,

@@ -178,6 +178,7 @@ export class RunDelegations {
           record: (event) => record(this.run, event),
           released: () => {
             release();
+            this.#rememberContext(entry, delegation.state);
             this.#active.delete(delegation);
             this.#correlator.forget(call);
             this.delegator.ended(delegationId);
@@ -205,8 +206,10 @@ export class RunDelegations {
       this.delegator.keep(this.run, delegation);
       if (call.callId !== undefined) this.#started.set(call.callId, delegation);
       this.#active.add(delegation);
+      const contextId = this.delegator.contexts.find(entry.policy.context, this.run, request.agent);
       delegation.start({
         delegationId,
+        ...(contextId === undefined ? {} : { contextId }),
         messageId: createId("msg"),
         text: requestText(request),
         artifacts: inputs,
@@ -255,6 +258,14 @@ export class RunDelegations {
       `"${agent}" did not say what it is within ${DESCRIBE_LIMIT_MS / 1_000} s.`,
       { retryable: true },
     );
+  }
+
+  /** A conversation goes on after a good end; after any other the next delegation begins afresh. */
+  #rememberContext({ policy }: RemoteEntry, { identity, answer }: DelegationState): void {
+    const { agentKey, remoteContextId } = identity;
+    if (answer?.status === "completed" && remoteContextId !== undefined) {
+      this.delegator.contexts.remember(policy.context, this.run, agentKey, remoteContextId);
+    } else this.delegator.contexts.forget(policy.context, this.run, agentKey);
   }
 
   #isOwn(delegationId: string): boolean {

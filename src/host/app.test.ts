@@ -207,7 +207,7 @@ describe("tenants", () => {
     ];
     for (const path of paths) {
       expect([path, (await bench.fetch(path, { tenant: "acme" })).status]).toEqual([path, 200]);
-      for (const tenant of ["other", "acm", "acme/", "", "%61cme"].filter((name) => name !== "")) {
+      for (const tenant of ["other", "acm", "acme/", "%61cme"]) {
         const theirs = await bench.fetch(path, { tenant });
         const none = await bench.fetch(path.replace("run-1", "none").replace(delegation, "none"), { tenant });
         expect([tenant, theirs.status, await theirs.text()]).toEqual([tenant, 404, await none.text()]);

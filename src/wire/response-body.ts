@@ -91,6 +91,12 @@ export function guardBody(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are the characters to remove
 const LEADING_CONTROLS = /^[\u0000-\u0020\uFEFF]+(?=[{[])/;
 
+/** `text` without the characters before its JSON that a JSON parser would choke on. */
+export function withoutLeadingControls(text: string): string {
+  const first = text.charCodeAt(0);
+  return first === 0x7b || first === 0x5b ? text : text.replace(LEADING_CONTROLS, "");
+}
+
 /** Frames whole events anew. A fault is handed over apart, so that the events before it still go out. */
 function reframe(maxEventBytes: number, check: BodyGuard["checkEventData"]) {
   const parser = new SseParser({ maxEventBytes });
@@ -99,7 +105,7 @@ function reframe(maxEventBytes: number, check: BodyGuard["checkEventData"]) {
     let frames = "";
     try {
       for (const event of parser.push(bytes)) {
-        const data = event.data.replace(LEADING_CONTROLS, "");
+        const data = withoutLeadingControls(event.data);
         check?.(data);
         frames += formatSse({ ...event, data });
       }
