@@ -4,12 +4,17 @@ import { join } from "node:path";
 
 /** Tests start compiled executables and the built page: compile once, before the first test. */
 export function setup(): void {
-  build("build:lib");
-  if (pageIsStale()) build("build:console");
+  // A type error elsewhere does not keep a test from running: the compiler writes its output all the same.
+  build("build:lib", process.env.CI === undefined);
+  if (pageIsStale()) build("build:console", false);
 }
 
-function build(script: string): void {
-  execFileSync("npm", ["run", "--silent", script], { stdio: "inherit" });
+function build(script: string, tolerant: boolean): void {
+  try {
+    execFileSync("npm", ["run", "--silent", script], { stdio: "inherit" });
+  } catch (error) {
+    if (!tolerant) throw error;
+  }
 }
 
 function pageIsStale(): boolean {

@@ -14,21 +14,22 @@ export async function demoCommand({ port, open, json }: DemoOptions): Promise<nu
   const host = await createDemoHost();
   try {
     const { url } = await host.listen({ port });
-    announce(host, url, json, [
-      "",
-      "  Troupe demo: a scripted Claude Code calls a remote research agent. No keys, no network.",
-      "",
-      `  Console   ${url}/`,
-      `  AG-UI     POST ${url}/agents/claude/run`,
-      `  MCP       ${host.mcpUrl}   (for the parents; a token per run)`,
-      "",
-      "  Ctrl-C stops it.",
-    ]);
-    if (open) {
-      const { default: openBrowser } = await import("open");
-      await openBrowser(url);
-    }
-    await serveUntilStopped(host);
+    await serveUntilStopped(host, async () => {
+      announce(host, url, json, [
+        "",
+        "  Troupe demo: a scripted Claude Code calls a remote research agent. No keys, no network.",
+        "",
+        `  Console   ${url}/`,
+        `  AG-UI     POST ${url}/agents/claude/run`,
+        `  MCP       ${host.mcpUrl}   (for the parents; a token per run)`,
+        "",
+        "  Ctrl-C stops it.",
+      ]);
+      if (open) {
+        const { default: openBrowser } = await import("open");
+        await openBrowser(url);
+      }
+    });
     return EXIT.done;
   } catch (error) {
     await host.close();

@@ -30,15 +30,16 @@ export async function serveCommand({ config: named, port, hostname, json }: Serv
     });
     const remotes = await host.probe();
     if (json) warnOfUnreachable(remotes);
-    announce(host, url, json, [
-      `Console   ${url}/`,
-      `Agents    ${Object.keys(loaded.config.agents).join(", ")}`,
-      ...remotes.map(
-        ({ key, status, problem }) =>
-          `Remote    ${key}: ${status}${problem === undefined ? "" : ` (${problem})`}`,
-      ),
-    ]);
-    await serveUntilStopped(host);
+    await serveUntilStopped(host, () =>
+      announce(host, url, json, [
+        `Console   ${url}/`,
+        `Agents    ${Object.keys(loaded.config.agents).join(", ")}`,
+        ...remotes.map(
+          ({ key, status, problem }) =>
+            `Remote    ${key}: ${status}${problem === undefined ? "" : ` (${problem})`}`,
+        ),
+      ]),
+    );
     return EXIT.done;
   } catch (error) {
     await host.close();

@@ -15,16 +15,26 @@ export function warnOfUnreachable(remotes: readonly RemoteState[]): void {
       console.error(`troupe: remote agent "${key}" cannot be reached. ${problem ?? ""}`);
 }
 
-/** Serves until SIGINT, SIGTERM or SIGHUP, then closes the host: runs are cancelled and their processes ended. */
-export async function serveUntilStopped(host: Host): Promise<void> {
+/**
+ * Serves until SIGINT, SIGTERM or SIGHUP, then closes the host: runs are cancelled and their processes ended.
+ * @param ready called when a signal would no longer end the process at once.
+ */
+export async function serveUntilStopped(host: Host, ready: () => Promise<void> | void): Promise<void> {
   const keepAlive = setInterval(() => undefined, 2 ** 30);
-  const stop = new AbortController();
-  await Promise.race(
-    ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => once(process, name, { signal: stop.signal })),
+  const waiting = new AbortController();
+  const stopped = Promise.race(
+    ["SIGINT", "SIGTERM", "SIGHUP"].map((name) => once(process, name, { signal: waiting.signal })),
   );
-  stop.abort();
-  console.error("\nStopping: cancelling what still runs. Ctrl-C again quits at once.");
-  process.once("SIGINT", () => process.exit(130));
-  await host.close();
-  clearInterval(keepAlive);
+  stopped.catch(() => undefined);
+  try {
+    await ready();
+    await stopped;
+    waiting.abort();
+    console.error("\nStopping: cancelling what still runs. Ctrl-C again quits at once.");
+    process.once("SIGINT", () => process.exit(130));
+    await host.close();
+  } finally {
+    waiting.abort();
+    clearInterval(keepAlive);
+  }
 }

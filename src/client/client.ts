@@ -77,6 +77,14 @@ export interface Client {
   /** Resolves when the host has noted it; the run's terminal event follows in its thread. */
   cancelRun(runId: string, reason?: string): Promise<void>;
   cancelDelegation(delegationId: string, reason?: string): Promise<void>;
+  /**
+   * Answers what a remote asks, in words or as data by the question's schema.
+   * @throws ClientError `conflict` when it asks nothing, or not any more.
+   */
+  answerDelegation(
+    delegationId: string,
+    answer: { readonly text?: string; readonly data?: unknown },
+  ): Promise<void>;
   /** @throws ClientError `conflict` when it was decided before. */
   decideApproval(approvalId: string, decision: ApprovalDecision): Promise<void>;
   /** Where the bytes of an artifact are. */
@@ -189,6 +197,9 @@ export function createClient(options: ClientOptions): Client {
 
     cancelDelegation: (delegationId, reason) =>
       act(`/delegations/${encodeURIComponent(delegationId)}/cancel`, reason === undefined ? {} : { reason }),
+
+    answerDelegation: (delegationId, answer) =>
+      act(`/delegations/${encodeURIComponent(delegationId)}/input`, answer),
 
     decideApproval: (approvalId, decision) => act(`/approvals/${encodeURIComponent(approvalId)}`, decision),
 

@@ -22,6 +22,7 @@ export class SubagentFold {
       agentName: "",
       protocol: "a2a",
       objective: "",
+      questionCount: 0,
       state: "starting",
       items: [],
       artifacts: [],
@@ -78,6 +79,9 @@ export class SubagentFold {
       this.#move("needs_you");
       const prompt = textOf(value, "prompt");
       if (prompt !== undefined) view.prompt = prompt;
+      view.takesAnswer = true;
+      view.questionCount++;
+      if (value.schema !== undefined) view.schema = value.schema;
     } else if (change === "input_resolved") {
       if (view.state === "needs_you") this.#move("working");
     } else if (change !== "correlated" && view.state === "starting") {
@@ -151,7 +155,7 @@ export class SubagentFold {
   #end(state: SubagentState, time: number): void {
     this.view.state = state;
     this.view.endedAt = time;
-    delete this.view.prompt;
+    this.#forgetQuestion();
     this.#content.close(time);
   }
 
@@ -159,7 +163,13 @@ export class SubagentFold {
   #move(state: SubagentState): void {
     if (this.view.state === "stopping") return;
     this.view.state = state;
-    if (state !== "needs_you") delete this.view.prompt;
+    if (state !== "needs_you") this.#forgetQuestion();
+  }
+
+  #forgetQuestion(): void {
+    delete this.view.prompt;
+    delete this.view.takesAnswer;
+    delete this.view.schema;
   }
 
   #artifact(value: unknown): void {

@@ -97,6 +97,12 @@ export interface SubagentView {
   readonly statusMessage?: string;
   /** What it asks for while `state` is `needs_you`. */
   readonly prompt?: string;
+  /** It takes an answer: `client.answerDelegation`. An authorisation, in contrast, is given elsewhere. */
+  readonly takesAnswer?: boolean;
+  /** How often it has asked so far. */
+  readonly questionCount: number;
+  /** JSON Schema of the answer, when it wants data rather than words. */
+  readonly schema?: unknown;
   readonly items: readonly ItemView[];
   /** In the order of their first event; a later one of the same id takes its place. */
   readonly artifacts: readonly ArtifactDescription[];

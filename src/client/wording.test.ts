@@ -9,6 +9,7 @@ const subagent: SubagentView = {
   agentKey: "research",
   agentName: "Research",
   protocol: "a2a",
+  questionCount: 0,
   objective: "o",
   state: "done",
   items: [

@@ -107,6 +107,16 @@ describe("case 110: a call without an id is found by tool and arguments (medium)
     expect(first.late).not.toHaveBeenCalled();
   });
 
+  it("nor is anything guessed while only one of two equal calls is seen", async () => {
+    const { clock, opens, arrives } = setup();
+    const first = arrives(INPUT);
+    const second = arrives(INPUT);
+    opens("toolu_1", INPUT);
+    await clock.advance(GRACE);
+    expect([await first.answer, await second.answer]).toEqual([{ level: "none" }, { level: "none" }]);
+    expect([first.late.mock.calls, second.late.mock.calls]).toEqual([[], []]);
+  });
+
   it("what was ambiguous is told late, once, when it no longer is", async () => {
     const { clock, correlator, opens, arrives } = setup();
     const first = arrives(INPUT);

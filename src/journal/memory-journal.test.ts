@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { journalContract } from "../testing/journal-contract.js";
 import {
   appendAll,
   type ContractEvent,
   type ContractLimits,
-  journalContract,
   readAll,
   runOf,
-} from "../testing/journal-contract.js";
+} from "../testing/journal-entries.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { parseCursor } from "./journal.js";
 import { createMemoryJournal, type MemoryJournalOptions } from "./memory-journal.js";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { deltaOf } from "../core/delta.js";
-import { type ContractEvent, coarse } from "../testing/journal-contract.js";
+import { type ContractEvent, coarse } from "../testing/journal-entries.js";
 import type { JournalEntry } from "./journal.js";
 import { MemoryThread } from "./memory-thread.js";
 

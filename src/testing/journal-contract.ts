@@ -1,23 +1,20 @@
 import assert from "node:assert/strict";
-import { continuesText, deltaOf, withDelta } from "../core/delta.js";
-import type { Journal, JournalEntry, ReadOptions, Recordable } from "../journal/journal.js";
-
-/** An event of the contract's own. */
-export interface ContractEvent extends Recordable {
-  readonly messageId?: string;
-  readonly delta?: string;
-  readonly mark?: number;
-}
-
-/** What a journal under test is made with. */
-export interface ContractLimits {
-  /** Entries kept of a thread: ended runs beyond it may be dropped, whole. */
-  readonly maxEntriesPerThread?: number;
-  /** A reader further behind than this gets deltas merged. */
-  readonly mergeBeyond?: number;
-  /** Entries that a reader takes at once. */
-  readonly batch?: number;
-}
+import { deltaOf } from "../core/delta.js";
+import type { Journal } from "../journal/journal.js";
+import {
+  appendAll,
+  type ContractEvent,
+  type ContractLimits,
+  type CreateJournal,
+  cursorsOf,
+  type Entry,
+  RUN,
+  readAll,
+  runOf,
+  THREAD,
+  turn,
+} from "./journal-entries.js";
+import { checkAnyReader } from "./journal-readers.js";
 
 /** One promise of {@link Journal}; `check` rejects when it is broken. */
 export interface JournalCheck {
@@ -25,70 +22,8 @@ export interface JournalCheck {
   check(): Promise<void>;
 }
 
-/** Makes an empty journal. */
-export type CreateJournal = (
-  limits: ContractLimits,
-) => Promise<Journal<ContractEvent>> | Journal<ContractEvent>;
-
-type Entry = JournalEntry<ContractEvent>;
-
-const THREAD = "tenant/thread";
-const RUN = "run-1";
-
-/** `run.started`, then `texts` as deltas of one message, then `run.finished`. */
-export function runOf(...texts: string[]): ContractEvent[] {
-  const deltas = texts.map((delta) => ({ type: "text.delta", messageId: "m", delta }));
-  return [{ type: "run.started" }, ...deltas, { type: "run.finished" }];
-}
-
-/** Appends in order, without waiting in between. */
-export function appendAll(
-  journal: Journal<ContractEvent>,
-  events: readonly ContractEvent[],
-  { thread = THREAD, runId = RUN } = {},
-): Promise<Entry[]> {
-  return Promise.all(events.map((event) => journal.append({ thread, runId, event })));
-}
-
-/** Everything that a reader gets, batches joined. */
-export async function readAll(
-  journal: Journal<ContractEvent>,
-  options: ReadOptions = {},
-  thread = THREAD,
-): Promise<Entry[]> {
-  const entries: Entry[] = [];
-  for await (const batch of journal.read(thread, options)) {
-    assert.notEqual(batch.length, 0, "an empty batch");
-    entries.push(...batch);
-  }
-  return entries;
-}
-
-/** `entries` as the slowest of all readers would get them: what may be one text is one. Times are left out. */
-export function coarse(entries: readonly Entry[]): Omit<Entry, "time">[] {
-  const result: Omit<Entry, "time">[] = [];
-  for (const { time: _time, ...entry } of entries) {
-    const last = result.at(-1);
-    const previous = last === undefined ? undefined : deltaOf(last.event);
-    const delta = deltaOf(entry.event);
-    if (
-      last?.runId === entry.runId &&
-      previous !== undefined &&
-      delta !== undefined &&
-      continuesText(last.event, entry.event)
-    )
-      result[result.length - 1] = { ...entry, event: withDelta(entry.event, previous + delta) };
-    else result.push(entry);
-  }
-  return result;
-}
-
-/** How long an engine may take until readers have what was appended, in milliseconds. */
-const PATIENCE_MS = 5_000;
-const cursors = (entries: readonly Entry[]) => entries.map(({ cursor }) => Number(cursor));
 const marks = (count: number, from = 0) =>
   Array.from({ length: count }, (_, index) => ({ type: "subagent.status", mark: from + index }));
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
  * What every {@link Journal} has to hold, whatever its engine. Give each check to the test runner:
@@ -128,8 +63,8 @@ export function journalContract(create: CreateJournal): JournalCheck[] {
       assert.equal(Number.isSafeInteger(time), true);
     }
     assert.deepEqual(
-      cursors(read),
-      [...new Set(cursors(read))].sort((a, b) => a - b),
+      cursorsOf(read),
+      [...new Set(cursorsOf(read))].sort((a, b) => a - b),
     );
     assert.equal(await journal.head(THREAD), read.at(-1)?.cursor);
   });
@@ -338,87 +273,4 @@ export function journalContract(create: CreateJournal): JournalCheck[] {
     check: () => checkAnyReader(create),
   });
   return checks;
-}
-
-/** Needs the package `fast-check`. */
-async function checkAnyReader(create: CreateJournal): Promise<void> {
-  const { default: fc } = await import("fast-check");
-  const delta = fc.record({
-    type: fc.constantFrom("text.delta", "reasoning.delta"),
-    messageId: fc.constantFrom("m", "n"),
-    delta: fc.string({ unit: "grapheme", maxLength: 3 }),
-  });
-  const other = fc.oneof(
-    fc.record({ type: fc.constant("subagent.status"), mark: fc.nat(9) }),
-    fc.constantFrom({ type: "run.started" }, { type: "run.finished" }),
-  );
-  const event = fc.record({
-    event: fc.oneof({ weight: 8, arbitrary: delta }, { weight: 1, arbitrary: other }),
-    runId: fc.constantFrom("run-1", "run-1", "run-1", "run-2"),
-    pause: fc.integer({ min: -6, max: 2 }),
-  });
-  const reader = fc.record({
-    from: fc.nat(60),
-    pace: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 1, maxLength: 5 }),
-  });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(event, { minLength: 1, maxLength: 60 }),
-      fc.array(reader, { minLength: 1, maxLength: 3 }),
-      fc.integer({ min: 1, max: 20 }),
-      fc.integer({ min: 0, max: 30 }),
-      async (events, readers, batch, mergeBeyond) => {
-        const journal = await create({ batch, mergeBeyond });
-        const controller = new AbortController();
-        const all: Entry[] = [];
-        const write = async () => {
-          for (const { event: next, runId, pause } of events) {
-            all.push(await journal.append({ thread: THREAD, runId, event: next }));
-            for (let waited = 0; waited < pause; waited++) await turn();
-          }
-        };
-        const states: { after: string | undefined; readonly seen: Entry[] }[] = [];
-        const follow = async ({ from, pace }: { from: number; pace: readonly number[] }) => {
-          const state = { after: undefined as string | undefined, seen: [] as Entry[] };
-          states.push(state);
-          const start = Math.min(from, events.length);
-          while (all.length < start) await turn();
-          state.after = all[start - 1]?.cursor;
-          const { after } = state;
-          const options = {
-            follow: true,
-            signal: controller.signal,
-            ...(after === undefined ? {} : { after }),
-          };
-          let step = 0;
-          for await (const batch of journal.read(THREAD, options)) {
-            assert.notEqual(batch.length, 0);
-            state.seen.push(...batch);
-            for (let waited = pace[step++ % pace.length] ?? 0; waited > 0; waited--) await turn();
-          }
-        };
-        const reading = Promise.all(readers.map(follow));
-        await write();
-        const behind = () =>
-          states.some(({ after, seen }) => (seen.at(-1)?.cursor ?? after) !== all.at(-1)?.cursor);
-        for (const until = performance.now() + PATIENCE_MS; behind() && performance.now() < until; )
-          await turn();
-        controller.abort();
-        await reading;
-        for (const { after, seen } of states) {
-          const expected = all.filter(({ cursor }) => Number(cursor) > Number(after ?? 0));
-          assert.deepEqual(coarse(seen), coarse(expected));
-          assert.deepEqual(
-            cursors(seen),
-            [...new Set(cursors(seen))].sort((a, b) => a - b),
-          );
-          const whole = (entries: readonly Entry[]) =>
-            entries.filter(({ event: { type } }) => !type.endsWith("delta"));
-          assert.deepEqual(whole(seen), whole(expected));
-        }
-        await journal.close();
-      },
-    ),
-    { numRuns: 200 },
-  );
 }

@@ -113,23 +113,21 @@ export class AppBench {
       .openRun({ thread, runId })
       .delegate(input, { tool: "delegate_to_agent", input });
     await this.clock.advance(0);
-    this.remote.tasks
-      .at(-1)
-      ?.send(
-        { type: "accepted", taskId: "task-1" },
-        {
-          type: "artifact",
-          chunk: {
-            id: "a",
-            name: "Bericht für Ada'.md",
-            mimeType: "text/markdown",
-            mode: "replace",
-            bytes: Buffer.from("secret bytes"),
-            last: true,
-          },
+    this.remote.tasks.at(-1)?.send(
+      { type: "accepted", taskId: "task-1" },
+      {
+        type: "artifact",
+        chunk: {
+          id: "a",
+          name: "Bericht für Ada'.md",
+          mimeType: "text/markdown",
+          mode: "replace",
+          bytes: Buffer.from("secret bytes"),
+          last: true,
         },
-        { type: "completed", message: "Done." },
-      );
+      },
+      { type: "completed", message: "Done." },
+    );
     return answer;
   }
 }

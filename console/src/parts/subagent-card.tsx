@@ -9,6 +9,7 @@ import {
   type ToolCallView,
 } from "../../../src/client/index.js";
 import { useThread, useWasAsked } from "../thread/thread-context.js";
+import { AnswerForm } from "./answer-form.js";
 import { Artifacts } from "./artifact-chip.js";
 import { BoundaryLine } from "./boundary-line.js";
 import { Elapsed } from "./elapsed.js";
@@ -77,6 +78,7 @@ export const SubagentCard = memo(function SubagentCard({
         ) : (
           <Latest subagent={subagent} />
         )}
+        {subagent.state === "needs_you" && <Question key={subagent.questionCount} subagent={subagent} />}
         <Artifacts subagent={subagent} />
         {over && <BoundaryLine subagent={subagent} />}
       </div>
@@ -99,6 +101,26 @@ function StopDelegation({ subagent, asked }: { subagent: SubagentView; asked: bo
   );
 }
 
+/** What the remote asks, and a form to answer it. An authorisation is given elsewhere, so that one only says so. */
+function Question({ subagent }: { subagent: SubagentView }) {
+  const thread = useThread();
+  const answered = useWasAsked(`${subagent.delegationId}?${subagent.questionCount}`);
+  return (
+    <section className="asks" aria-label={`${subagent.agentName} asks`}>
+      <p>
+        <strong>It waits for you.</strong> {subagent.prompt ?? subagent.statusMessage}
+      </p>
+      {subagent.takesAnswer && (
+        <AnswerForm
+          schema={subagent.schema}
+          disabled={answered}
+          onAnswer={(input) => void thread.answer(subagent, input)}
+        />
+      )}
+    </section>
+  );
+}
+
 /** How many of its own tool calls a working card shows. */
 const TOOLS_SHOWN = 4;
 
@@ -108,11 +130,6 @@ function Latest({ subagent }: { subagent: SubagentView }) {
   const hidden = tools.length - TOOLS_SHOWN;
   return (
     <>
-      {subagent.state === "needs_you" && (
-        <p className="asks">
-          <strong>It waits for you.</strong> {subagent.prompt ?? subagent.statusMessage}
-        </p>
-      )}
       {subagent.statusMessage && subagent.state !== "needs_you" && (
         <p className="status-message">{subagent.statusMessage}</p>
       )}

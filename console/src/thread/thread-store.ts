@@ -6,6 +6,7 @@ import {
   createThreadView,
   type RunView,
   type StreamState,
+  type SubagentView,
   type ThreadView,
 } from "../../../src/client/index.js";
 
@@ -124,6 +125,13 @@ export class ThreadStore {
 
   stopDelegation(delegationId: string): Promise<void> {
     return this.#ask(delegationId, () => this.#client.cancelDelegation(delegationId, "user"));
+  }
+
+  /** @param input words, or an object by the question's schema. */
+  answer({ delegationId, questionCount }: SubagentView, input: unknown): Promise<void> {
+    const answer = typeof input === "string" ? { text: input } : { data: input };
+    const question = `${delegationId}?${questionCount}`;
+    return this.#ask(question, () => this.#client.answerDelegation(delegationId, answer));
   }
 
   decide(approval: ApprovalView, decision: Decision): Promise<void> {

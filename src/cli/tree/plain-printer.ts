@@ -17,6 +17,7 @@ const WIDTH = 100;
 export class PlainPrinter implements Printer {
   /** Text of a message that has no line break yet, by message. */
   readonly #unfinished = new Map<string, string>();
+  readonly #printedTools = new Set<string>();
 
   constructor(private readonly decide: Decide) {}
 
@@ -45,6 +46,9 @@ export class PlainPrinter implements Printer {
       case "subagent.text.end":
         return this.#textEnd(`${event.delegationId} ${event.messageId}`, `    ${event.agentKey} │ `);
       case "subagent.started":
+        // It may start before the end of its call has been read.
+        if (event.parentToolCallId !== undefined)
+          this.#tool(run, event.parentToolCallId, JSON.stringify({ objective: event.objective }));
         return this.#line(`  ${event.agentKey}: starting`);
       case "subagent.status":
         return this.#line(
@@ -74,9 +78,11 @@ export class PlainPrinter implements Printer {
 
   close(): void {}
 
-  #tool(run: RunView, toolCallId: string): void {
+  #tool(run: RunView, toolCallId: string, knownArguments?: string): void {
     const tool = run.items.find((item) => item.kind === "tool" && item.id === toolCallId);
-    if (tool?.kind === "tool") this.#line(`▸ ${tool.name}(${argumentHint(tool.arguments)})`);
+    if (tool?.kind !== "tool" || this.#printedTools.has(toolCallId)) return;
+    this.#printedTools.add(toolCallId);
+    this.#line(`▸ ${tool.name}(${argumentHint(knownArguments ?? tool.arguments)})`);
   }
 
   #ended(subagent: SubagentView): void {

@@ -1,6 +1,9 @@
 import type { Artifact, Part } from "@a2a-js/sdk";
 import type { RemoteSignal } from "../../delegation/remote.js";
-import { cleanName, partBytes, safeId } from "./words.js";
+import { FileArtifacts } from "./file-artifacts.js";
+import { isRepeating } from "./repeats.js";
+import { adkKind, type ToolTraffic } from "./tool-traffic.js";
+import { safeId } from "./words.js";
 
 /** Artifacts of this name or id hold what the agent says. `response.txt` is Mastra's name for it. */
 const SPOKEN: ReadonlySet<string> = new Set(["assistant-output", "response.txt"]);
@@ -11,69 +14,111 @@ const FILE_NAME = /\.[A-Za-z][A-Za-z0-9]{0,9}$/;
 interface SpokenArtifact {
   /** Everything that the current message says. */
   text: string;
+  /** How it came, to tell a store that repeats from one that knows better. */
+  chunks: string[];
   /** Raised when the remote replaces the text by another: a new message begins, the old one stays visible. */
   revision: number;
 }
 
-interface KeptFile {
-  readonly id: string;
-  /** Bytes so far. */
-  size: number;
-}
-
-/** An artifact that is kept as files, one for each kind of content in it. */
-interface FileArtifact {
-  /** By kind of content. */
-  readonly files: Map<string, KeptFile>;
-  /** Ids given so far. */
-  count: number;
-  lastId: string | undefined;
-  /** The artifact's own name, from the last update that had one. */
-  name: string | undefined;
-}
-
-/** Turns artifact updates into text and artifact signals, and keeps what it needs to tell news from repetition. */
+/** Turns artifact updates into signals, and keeps what it needs to tell news from repetition. */
 export class ArtifactAssembler {
   readonly #spoken = new Map<string, SpokenArtifact>();
-  readonly #files = new Map<string, FileArtifact>();
+  readonly #thoughts = new Map<string, string>();
+  readonly #files = new FileArtifacts();
+
+  constructor(private readonly tools: ToolTraffic) {}
+
+  /** Whether the agent has said anything. */
+  get hasText(): boolean {
+    return [...this.#spoken.values()].some(({ text }) => text.trim() !== "");
+  }
+
+  /** Everything that the agent said, in the order in which it began. */
+  get texts(): string[] {
+    return [...this.#spoken.values()].map(({ text }) => text).filter((text) => text.trim() !== "");
+  }
 
   /** An update on the stream: `append` adds, otherwise what was there is replaced. An unknown id is created either way. */
   update(artifact: Artifact, append: boolean, last: boolean): RemoteSignal[] {
-    const signals: RemoteSignal[] = [];
-    if (this.#isSpoken(artifact)) {
-      const said = textOf(artifact.parts);
+    if (this.tools.isScreen(artifact.artifactId)) return [];
+    const { parts, signals } = this.#traffic(artifact, append);
+    if (parts.length === 0 && artifact.parts.length > 0) return signals;
+    if (this.#isSpoken(artifact, parts)) {
+      const said = textOf(parts);
       if (said !== undefined || !append) signals.push(...this.#say(artifact.artifactId, said ?? "", append));
-      const rest = artifact.parts.filter((part) => part.content?.$case !== "text");
-      if (rest.length > 0) signals.push(...this.#keep(artifact, rest, append, last));
+      const rest = parts.filter((part) => part.content?.$case !== "text");
+      if (rest.length > 0) signals.push(...this.#files.update(artifact, rest, append, last));
     } else {
-      signals.push(...this.#keep(artifact, artifact.parts, append, last));
+      signals.push(...this.#files.update(artifact, parts, append, last));
     }
     return signals;
   }
 
   /**
-   * The artifact as a task's snapshot shows it. Servers exist whose snapshots lag behind their stream, so it counts only where it
-   * says more than what was seen.
+   * The artifact as a task's snapshot shows it. Servers exist whose snapshots lag behind their stream, or repeat what it said, so
+   * it counts only where it says more than what was seen.
    */
   snapshot(artifact: Artifact, last: boolean): RemoteSignal[] {
-    if (this.#isSpoken(artifact)) {
-      const known = this.#spoken.get(artifact.artifactId)?.text ?? "";
-      const text = textOf(artifact.parts) ?? "";
-      if (known !== "" && known.startsWith(text)) return [];
-      return this.update(artifact, false, last);
-    }
-    const known = this.#files.get(artifact.artifactId);
-    const size = artifact.parts.reduce((sum, part) => sum + (partBytes(part)?.bytes.length ?? 0), 0);
-    const seen = known ? [...known.files.values()].reduce((sum, file) => sum + file.size, 0) : -1;
-    return size > seen ? this.update(artifact, false, last) : [];
+    if (this.tools.isScreen(artifact.artifactId)) return [];
+    const { parts, signals } = this.#traffic(artifact, false);
+    if (parts.length === 0 && artifact.parts.length > 0) return signals;
+    if (!this.#isSpoken(artifact, parts)) return [...signals, ...this.#files.snapshot(artifact, parts, last)];
+    const known = this.#spoken.get(artifact.artifactId);
+    const text = textOf(parts) ?? "";
+    const stale = known !== undefined && (known.text.startsWith(text) || isRepeating(text, known.chunks));
+    if (!stale) signals.push(...this.#say(artifact.artifactId, text, false));
+    const rest = parts.filter((part) => part.content?.$case !== "text");
+    if (rest.length > 0) signals.push(...this.#files.snapshot(artifact, rest, last));
+    return signals;
   }
 
-  #isSpoken(artifact: Artifact): boolean {
+  /**
+   * What was said between a snapshot and `next`, the first chunk of a subscription that began without one.
+   * @param stored the artifact as the task shows it now, `next` perhaps among it
+   */
+  gap(stored: Artifact, next: string): RemoteSignal[] {
+    const known = this.#spoken.get(stored.artifactId);
+    const text = textOf(stored.parts) ?? "";
+    if (known === undefined || next === "" || !text.startsWith(known.text)) return [];
+    const missed = text.slice(known.text.length);
+    const twice = missed.lastIndexOf(next + next);
+    const place = twice >= 0 ? twice : missed.lastIndexOf(next);
+    return this.#say(stored.artifactId, place >= 0 ? missed.slice(0, place) : missed, true);
+  }
+
+  /** What is no answer: thoughts and tool traffic become signals of their own, the rest is given back. */
+  #traffic(artifact: Artifact, append: boolean): { parts: readonly Part[]; signals: RemoteSignal[] } {
+    if (artifact.parts.every((part) => part.metadata === undefined))
+      return { parts: artifact.parts, signals: [] };
+    const signals: RemoteSignal[] = [];
+    const parts: Part[] = [];
+    let thoughts: string | undefined;
+    for (const part of artifact.parts) {
+      const kind = adkKind(part);
+      if (kind === "thought") {
+        if (part.content?.$case === "text") thoughts = (thoughts ?? "") + part.content.value;
+      } else if (kind !== undefined) signals.push(...this.tools.adk(part, kind));
+      else parts.push(part);
+    }
+    if (thoughts !== undefined) signals.unshift(...this.#think(artifact.artifactId, thoughts, append));
+    return { parts, signals };
+  }
+
+  #think(artifactId: string, thoughts: string, append: boolean): RemoteSignal[] {
+    const known = this.#thoughts.get(artifactId) ?? "";
+    const all = append ? known + thoughts : thoughts;
+    this.#thoughts.set(artifactId, all);
+    const delta = all.startsWith(known) ? all.slice(known.length) : all;
+    if (delta === "") return [];
+    return [{ type: "reasoning", messageId: `${safeId(artifactId || "thought")}-thought`, delta }];
+  }
+
+  #isSpoken(artifact: Artifact, parts: readonly Part[]): boolean {
     if (this.#spoken.has(artifact.artifactId)) return true;
     if (this.#files.has(artifact.artifactId)) return false;
     if (SPOKEN.has(artifact.name) || SPOKEN.has(artifact.artifactId)) return true;
-    if (FILE_NAME.test(artifact.name) || artifact.parts.length === 0) return false;
-    return artifact.parts.every(
+    if (FILE_NAME.test(artifact.name) || parts.length === 0) return false;
+    return parts.every(
       (part) =>
         part.content?.$case === "text" &&
         part.filename === "" &&
@@ -84,93 +129,26 @@ export class ArtifactAssembler {
   #say(artifactId: string, text: string, append: boolean): RemoteSignal[] {
     let artifact = this.#spoken.get(artifactId);
     if (artifact === undefined) {
-      artifact = { text: "", revision: 1 };
+      artifact = { text: "", chunks: [], revision: 1 };
       this.#spoken.set(artifactId, artifact);
     }
     let delta = text;
     if (append) {
       artifact.text += text;
+      artifact.chunks.push(text);
     } else if (text.startsWith(artifact.text)) {
       delta = text.slice(artifact.text.length);
       artifact.text = text;
+      if (delta !== "") artifact.chunks.push(delta);
     } else {
       artifact.revision++;
       artifact.text = text;
+      artifact.chunks = [text];
     }
     if (delta === "") return [];
     const id = safeId(artifactId || "text");
     return [{ type: "text", messageId: artifact.revision === 1 ? id : `${id}-${artifact.revision}`, delta }];
   }
-
-  #keep(artifact: Artifact, parts: readonly Part[], append: boolean, last: boolean): RemoteSignal[] {
-    const contents = parts.flatMap((part) => {
-      const content = partBytes(part);
-      return content === undefined ? [] : [{ part, ...content }];
-    });
-    let kept = this.#files.get(artifact.artifactId);
-    if (kept === undefined) {
-      // Nothing is known of it yet, neither content nor kind.
-      if (contents.length === 0) return [];
-      kept = { files: new Map(), count: 0, lastId: undefined, name: undefined };
-      this.#files.set(artifact.artifactId, kept);
-    }
-    if (contents.length === 0) {
-      if (!last || kept.lastId === undefined) return [];
-      return [
-        { type: "artifact", chunk: { id: kept.lastId, mode: "append", bytes: new Uint8Array(), last: true } },
-      ];
-    }
-    kept.name = cleanName(artifact.name) ?? kept.name;
-    const started = new Set<string>();
-    const pieces = contents.map(({ part, bytes, mimeType }) => {
-      const { file, created } = fileOf(
-        kept,
-        artifact,
-        part,
-        mimeType,
-        (known) => append || started.has(known.id),
-      );
-      const { id } = file;
-      const replace = created || (!append && !started.has(id));
-      started.add(id);
-      file.size = replace ? bytes.length : file.size + bytes.length;
-      kept.lastId = id;
-      return { id, name: cleanName(part.filename) ?? kept.name, mimeType, replace, bytes };
-    });
-    const lastPiece = new Map(pieces.map(({ id }, index) => [id, index]));
-    return pieces.map(({ id, name, mimeType, replace, bytes }, index) => ({
-      type: "artifact",
-      chunk: {
-        id,
-        ...(name === undefined ? {} : { name }),
-        mimeType,
-        mode: replace ? "replace" : "append",
-        bytes,
-        last: last && lastPiece.get(id) === index,
-      },
-    }));
-  }
-}
-
-/**
- * The file that `part` belongs to. Text after text is one file; a picture after text is another. JSON values cannot be joined, so
- * each has its own.
- */
-function fileOf(
-  kept: FileArtifact,
-  artifact: Artifact,
-  part: Part,
-  mimeType: string,
-  joins: (known: KeptFile) => boolean,
-): { readonly file: KeptFile; readonly created: boolean } {
-  const kind = `${part.content?.$case}\n${mimeType}\n${part.filename}`;
-  const known = kept.files.get(kind);
-  if (known && !(part.content?.$case === "data" && joins(known))) return { file: known, created: false };
-  kept.count++;
-  const base = safeId(artifact.artifactId || "artifact");
-  const file = { id: kept.count === 1 ? base : `${base}-${kept.count}`, size: 0 };
-  kept.files.set(known ? `${kind}\n${kept.count}` : kind, file);
-  return { file, created: true };
 }
 
 /** The text parts, joined with nothing between them; `undefined` when there is none. */

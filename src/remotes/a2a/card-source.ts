@@ -5,8 +5,11 @@ import { WireError } from "../../wire/errors.js";
 import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.js";
 import { MAX_CARD_BYTES } from "../../wire/limits.js";
 import { printableUrl } from "../../wire/origin.js";
+import { parseJson } from "../../wire/json.js";
 import { type Card, parseCard } from "./card.js";
-import { type A2aOptions, credentialHeaders, entryOrigins, isCardUrl } from "./options.js";
+import { checkSignature } from "./card-signature.js";
+import type { Credentials } from "./credentials.js";
+import { type A2aOptions, entryOrigins, isCardUrl } from "./options.js";
 
 /** A card and where it came from. */
 export interface FetchedCard {
@@ -29,27 +32,23 @@ const LONGEST_MAX_AGE_MS = 300_000;
 export class CardSource {
   readonly #options: A2aOptions;
   readonly #clock: Clock;
+  readonly #credentials: Credentials;
   readonly #open: GuardedFetch;
-  readonly #authenticated: GuardedFetch | undefined;
   #cached: CachedCard | undefined;
   #pending: Promise<FetchedCard> | undefined;
 
-  constructor(options: A2aOptions) {
+  constructor(options: A2aOptions, credentials: Credentials) {
     this.#options = options;
+    this.#credentials = credentials;
     this.#clock = options.clock ?? systemClock;
-    const guard = {
+    this.#open = createGuardedFetch({
       clock: this.#clock,
       origins: entryOrigins(options),
       maxResponseBytes: MAX_CARD_BYTES,
       ...(options.limits?.connectTimeoutMs === undefined
         ? {}
         : { connectTimeoutMs: options.limits.connectTimeoutMs }),
-    };
-    this.#open = createGuardedFetch(guard);
-    const credential = credentialHeaders(options.auth);
-    if (Object.keys(credential).length > 0) {
-      this.#authenticated = createGuardedFetch({ ...guard, credential: () => credential });
-    }
+    });
   }
 
   /**
@@ -66,7 +65,7 @@ export class CardSource {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#open.close(), this.#authenticated?.close()]);
+    await this.#open.close();
   }
 
   async #load(): Promise<FetchedCard> {
@@ -87,6 +86,7 @@ export class CardSource {
           }
           tried.push(`${printableUrl(url)}: not an agent card`);
         } catch (error) {
+          if (error instanceof TroupeError && !(error instanceof WireError)) throw error;
           const reason = controller.signal.aborted ? controller.signal.reason : error;
           tried.push(`${printableUrl(url)}: ${outcome(reason)}`);
           retryable ||= reason instanceof WireError && reason.retryable;
@@ -101,7 +101,7 @@ export class CardSource {
     throw new TroupeError<DelegationErrorCode>(
       "agent_unavailable",
       `The card of "${this.#options.name}" could not be read. Tried ${tried.join("; ")}. Check agentCardUrl${
-        this.#options.auth && this.#options.auth.mode !== "none" ? " and auth" : ""
+        this.#credentials.present ? " and auth" : ""
       }, and that the agent runs.`,
       { retryable },
     );
@@ -121,14 +121,37 @@ export class CardSource {
       response = await this.#open.fetch(url, { headers, signal });
     } catch (error) {
       const refused = error instanceof WireError && error.code === "unauthorized";
-      if (!refused || this.#authenticated === undefined) throw error;
-      response = await this.#authenticated.fetch(url, { headers, signal });
+      if (!refused || !this.#credentials.present) throw error;
+      response = await this.#credentials.use({ agent: this.#options.name }, (credential) =>
+        this.#open.fetch(url, { headers: { ...headers, ...credential }, signal }),
+      );
     }
     const freshUntil = this.#clock.now() + this.#maxAge(response.headers.get("cache-control"));
     if (response.status === 304 && known) return { ...known, freshUntil };
-    const card = parseCard(await response.text());
+    const raw = await response.text();
+    const signed = this.#checkSignature(raw);
+    const card = parseCard(raw, { signed });
     if (card === undefined) return undefined;
     return { card, url, etag: response.headers.get("etag") ?? undefined, freshUntil };
+  }
+
+  /**
+   * @returns whether the host's keys vouch for the card.
+   * @throws TroupeError `policy_denied`.
+   */
+  #checkSignature(raw: string): boolean {
+    const { name, signatureKeys = [] } = this.#options;
+    const policy = this.#options.signature ?? (signatureKeys.length > 0 ? "if-present" : "off");
+    if (policy === "off") return false;
+    const state = checkSignature(parseJson(raw), signatureKeys);
+    if (state === "valid") return true;
+    if (state === "absent" && policy === "if-present") return false;
+    throw new TroupeError<DelegationErrorCode>(
+      "policy_denied",
+      state === "absent"
+        ? `The card of "${name}" is not signed, which its entry requires. Nothing was sent.`
+        : `The card of "${name}" is signed, but by none of its entry's signatureKeys, or it was changed. Nothing was sent.`,
+    );
   }
 
   #maxAge(cacheControl: string | null): number {

@@ -17,7 +17,13 @@ export interface CardInterface {
 export interface Card {
   readonly name: string;
   readonly description: string;
-  readonly skills: readonly { readonly id: string; readonly name: string; readonly description: string }[];
+  readonly skills: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly description: string;
+    /** As the card has it, without a change. */
+    readonly inputSchema?: unknown;
+  }[];
   readonly streaming: boolean;
   /** URIs of the extensions that a caller must support. */
   readonly requiredExtensions: readonly string[];
@@ -44,7 +50,9 @@ function listOf<T extends z.ZodType>(item: T) {
 const cardSchema = z.object({
   name: text,
   description: text,
-  skills: listOf(z.object({ id: z.string().min(1), name: text, description: text })),
+  skills: listOf(
+    z.object({ id: z.string().min(1), name: text, description: text, inputSchema: z.unknown() }),
+  ),
   capabilities: z
     .object({
       streaming: z.boolean().catch(false),
@@ -68,10 +76,11 @@ const cardSchema = z.object({
 
 /**
  * Reads a card liberally: unknown members are ignored, missing ones have defaults.
+ * @param options `signed`: only what the card's signature covers counts
  * @returns `undefined` when `raw` is JSON, but no card: it names no way to call an agent.
  * @throws WireError `malformed` when it is not acceptable JSON.
  */
-export function parseCard(raw: string): Card | undefined {
+export function parseCard(raw: string, options: { readonly signed?: boolean } = {}): Card | undefined {
   const parsed = cardSchema.safeParse(parseJson(raw));
   if (!parsed.success) return undefined;
   const { name, description, skills, capabilities, ...card } = parsed.data;
@@ -82,7 +91,8 @@ export function parseCard(raw: string): Card | undefined {
     tenant: item.tenant,
   }));
   // A top-level URL is the old shape, whatever `protocolVersion` says: cards with "0.2.0" or none at all are in use.
-  if (card.url !== "") {
+  // A signature covers the members of version 1.0 only: anybody may have put another URL beside them.
+  if (card.url !== "" && !options.signed) {
     interfaces.push(legacy(card.url, card.preferredTransport));
     for (const item of card.additionalInterfaces) {
       if (item.url !== card.url || item.transport !== card.preferredTransport) {
@@ -94,7 +104,9 @@ export function parseCard(raw: string): Card | undefined {
   return {
     name,
     description,
-    skills,
+    skills: skills.map(({ inputSchema, ...skill }) =>
+      typeof inputSchema === "object" && inputSchema !== null ? { ...skill, inputSchema } : skill,
+    ),
     streaming: capabilities.streaming,
     requiredExtensions: capabilities.extensions.filter(({ required }) => required).map(({ uri }) => uri),
     interfaces,

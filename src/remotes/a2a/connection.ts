@@ -1,10 +1,5 @@
 import { AgentCard } from "@a2a-js/sdk";
-import {
-  type Client,
-  ClientFactory,
-  JsonRpcTransportFactory,
-  RestTransportFactory,
-} from "@a2a-js/sdk/client";
+import { ClientFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { systemClock } from "../../core/clock.js";
 import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.js";
 import { parseJson } from "../../wire/json.js";
@@ -12,7 +7,11 @@ import { MAX_EVENT_BYTES } from "../../wire/limits.js";
 import type { Card, CardInterface } from "./card.js";
 import { chooseInterface } from "./card-interface.js";
 import { CardSource } from "./card-source.js";
-import { type A2aOptions, credentialHeaders, entryOrigins } from "./options.js";
+import type { CallOptions, TaskChannel } from "./channel.js";
+import { Credentials } from "./credentials.js";
+import { JsonRpcChannel } from "./json-rpc-channel.js";
+import { type A2aOptions, type CredentialContext, entryOrigins } from "./options.js";
+import { RestChannel } from "./rest-channel.js";
 
 const DEFAULT_IDLE_TIMEOUT_MS = 600_000;
 
@@ -20,33 +19,44 @@ const DEFAULT_IDLE_TIMEOUT_MS = 600_000;
 export interface Connection {
   readonly card: Card;
   readonly interface: CardInterface;
-  readonly client: Client;
+  readonly channel: TaskChannel;
 }
 
 /** Keeps the connection to one agent in step with its card. */
 export class Connector {
   readonly #options: A2aOptions;
+  readonly #credentials: Credentials;
   readonly #cards: CardSource;
   readonly #guard: GuardedFetch;
+  /** REST is read by the SDK, so its events are checked and framed anew before. */
+  readonly #framed: GuardedFetch;
   #current: Connection | undefined;
 
   constructor(options: A2aOptions) {
     this.#options = options;
-    this.#cards = new CardSource(options);
-    const { limits, auth, clock = systemClock } = options;
-    const credential = credentialHeaders(auth);
-    this.#guard = createGuardedFetch({
+    this.#credentials = new Credentials(options);
+    this.#cards = new CardSource(options, this.#credentials);
+    const { limits, clock = systemClock } = options;
+    const guard = {
       clock,
       origins: entryOrigins(options),
-      credential: () => credential,
-      maxEventBytes: limits?.maxEventBytes ?? MAX_EVENT_BYTES,
-      checkEventData: (data) => void parseJson(data),
       idleTimeoutMs: limits?.idleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS,
-      // An error that is JSON may be the protocol's own, which the client reads.
+      // An error that is JSON may be the protocol's own, which is read further up.
       acceptStatus: isJson,
       ...(limits?.maxResponseBytes === undefined ? {} : { maxResponseBytes: limits.maxResponseBytes }),
       ...(limits?.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: limits.connectTimeoutMs }),
+    };
+    this.#guard = createGuardedFetch(guard);
+    this.#framed = createGuardedFetch({
+      ...guard,
+      maxEventBytes: limits?.maxEventBytes ?? MAX_EVENT_BYTES,
+      checkEventData: (data) => void parseJson(data),
     });
+  }
+
+  /** Removes every credential of the entry from a text. */
+  get redact(): (text: string) => string {
+    return this.#credentials.redact;
   }
 
   /**
@@ -57,8 +67,8 @@ export class Connector {
     const { card, url } = await this.#cards.get(signal);
     if (this.#current?.card.fingerprint === card.fingerprint) return this.#current;
     const chosen = chooseInterface(card, url, this.#options);
-    const client = await this.#createClient(card, chosen);
-    this.#current = { card, interface: chosen, client };
+    const channel = await this.#createChannel(card, chosen);
+    this.#current = { card, interface: chosen, channel };
     return this.#current;
   }
 
@@ -68,32 +78,55 @@ export class Connector {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#cards.close(), this.#guard.close()]);
+    await Promise.all([
+      this.#cards.close(),
+      this.#guard.close(),
+      this.#framed.close(),
+      this.#credentials.close(),
+    ]);
   }
 
-  /** The client sees a card with one interface, so that its choice is ours. */
-  #createClient(card: Card, chosen: CardInterface): Promise<Client> {
-    const fetchImpl = this.#fetch as typeof fetch;
+  async #createChannel(card: Card, chosen: CardInterface): Promise<TaskChannel> {
+    const { url, binding: protocolBinding, version, tenant } = chosen;
+    if (protocolBinding === "JSONRPC") {
+      return new JsonRpcChannel({
+        url,
+        tenant,
+        version: version === "0.3" ? "0.3" : "1.0",
+        maxEventBytes: this.#options.limits?.maxEventBytes ?? MAX_EVENT_BYTES,
+        fetch: (target, init, call) =>
+          this.#authorized(call, (credential) =>
+            this.#guard.fetch(target, { ...init, headers: { ...Object(init.headers), ...credential } }),
+          ),
+      });
+    }
     const factory = new ClientFactory({
-      transports: [
-        new JsonRpcTransportFactory({ fetchImpl, legacyCompat: { enabled: true } }),
-        new RestTransportFactory({ fetchImpl }),
-      ],
+      transports: [new RestTransportFactory({ fetchImpl: this.#fetch as typeof fetch })],
       cardResolver: { resolve: () => Promise.reject(new Error("Cards are fetched elsewhere.")) },
     });
-    const { url, binding: protocolBinding, version: protocolVersion, tenant } = chosen;
-    return factory.createFromAgentCard(
+    // The client sees a card with one interface, so that its choice is ours.
+    const client = await factory.createFromAgentCard(
       AgentCard.fromJSON({
         name: card.name,
         capabilities: { streaming: card.streaming },
-        supportedInterfaces: [{ url, protocolBinding, protocolVersion, tenant }],
+        supportedInterfaces: [{ url, protocolBinding, protocolVersion: version, tenant }],
       }),
     );
+    return new RestChannel({ client, authorized: (call, run) => this.#authorized(call, run) });
+  }
+
+  #authorized<T>(
+    { delegationId }: CallOptions,
+    run: (headers: Readonly<Record<string, string>>) => Promise<T>,
+  ): Promise<T> {
+    const agent = this.#options.name;
+    const context: CredentialContext = delegationId === undefined ? { agent } : { agent, delegationId };
+    return this.#credentials.use(context, run);
   }
 
   /** Checks JSON bodies before the client parses them; events are checked by the guard. */
   #fetch = async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    const response = await this.#guard.fetch(input, init);
+    const response = await this.#framed.fetch(input, init);
     if (!isJson(response)) return response;
     const text = await response.text();
     if (response.ok) parseJson(text);

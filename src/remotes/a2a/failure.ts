@@ -2,7 +2,6 @@ import {
   A2AError,
   ContentTypeNotSupportedError,
   ExtensionSupportRequiredError,
-  isJsonRpcError,
   isRestError,
   RequestMalformedError,
   TaskNotCancelableError,
@@ -14,6 +13,7 @@ import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import { WireError } from "../../wire/errors.js";
 import { printableUrl } from "../../wire/origin.js";
+import { RpcError } from "./channel.js";
 import { capText } from "./words.js";
 
 /** Why a call to a remote did not work. */
@@ -32,8 +32,20 @@ export interface FailureContext {
   readonly redact: (text: string) => string;
 }
 
-/** JSON-RPC 2.0, section 5.1. */
-const METHOD_NOT_FOUND = -32601;
+const REFUSED = { code: "remote_rejected", verb: "refused the task" } as const;
+
+/** Specification 9.5, and JSON-RPC 2.0, section 5.1. */
+const RPC_CODES: ReadonlyMap<number, { readonly code: DelegationErrorCode; readonly verb: string }> = new Map([
+  [-32009, { code: "capability_unsupported", verb: "does not speak this version" }],
+  [-32008, { code: "capability_unsupported", verb: "requires an extension" }],
+  [-32601, { code: "capability_unsupported", verb: "does not know the method" }],
+  [-32600, REFUSED],
+  [-32602, REFUSED],
+  [-32001, REFUSED],
+  [-32002, REFUSED],
+  [-32004, REFUSED],
+  [-32005, REFUSED],
+] as const);
 
 /** Characters of a remote's own words in an error. */
 const MAX_REMOTE_WORDS = 300;
@@ -45,9 +57,20 @@ function unwrap(error: unknown): unknown {
     : error;
 }
 
-/** Whether the remote says that it does not know the task. */
+/** Specification 9.5. */
+const TASK_NOT_FOUND = -32001;
+
+/** Whether the remote says that it does not know the task. Some have one code for everything. */
 export function isTaskNotFound(error: unknown): boolean {
+  if (error instanceof RpcError)
+    return error.code === TASK_NOT_FOUND || /\btask not found\b/i.test(error.message);
   return unwrap(error) instanceof TaskNotFoundError;
+}
+
+/** Whether the remote answered, and said no: whatever was asked was not done. */
+export function isRefusal(error: unknown): boolean {
+  if (error instanceof RpcError || unwrap(error) instanceof A2AError) return true;
+  return error instanceof WireError && error.code === "http_status" && (error.status ?? 500) < 500;
 }
 
 /** Makes of anything that a call can throw a typed failure that says what to do. */
@@ -69,7 +92,7 @@ export function describeFailure(thrown: unknown, context: FailureContext): Failu
   if (error instanceof WireError) return wireFailure(error, failure, agent);
   if (error instanceof TroupeError)
     return failure(error.code as DelegationErrorCode, error.message, error.retryable);
-  if (error instanceof A2AError) {
+  if (error instanceof A2AError || error instanceof RpcError) {
     const { code, verb } = refusal(error);
     const words = capText(error.message.replaceAll(/\s+/g, " ").trim(), MAX_REMOTE_WORDS);
     return failure(code, `${where} ${verb}: ${words}`);
@@ -126,14 +149,14 @@ function wireFailure(
 
 /** What the remote's error class means; whatever it is, the task was not taken. */
 function refusal(error: unknown): { readonly code: DelegationErrorCode; readonly verb: string } {
+  if (error instanceof RpcError) {
+    const known = RPC_CODES.get(error.code);
+    if (known !== undefined) return known;
+  }
   if (error instanceof VersionNotSupportedError)
     return { code: "capability_unsupported", verb: "does not speak this version" };
   if (error instanceof ExtensionSupportRequiredError)
     return { code: "capability_unsupported", verb: "requires an extension" };
-  // The SDK has no class of its own for "method not found".
-  if (isJsonRpcError(error) && error.envelopeCode === METHOD_NOT_FOUND) {
-    return { code: "capability_unsupported", verb: "does not know the method" };
-  }
   const rejected =
     error instanceof UnsupportedOperationError ||
     error instanceof ContentTypeNotSupportedError ||

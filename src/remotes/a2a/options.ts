@@ -7,7 +7,28 @@ export type A2aAuth =
   | { readonly mode: "none" }
   | { readonly mode: "bearer"; readonly token: string }
   /** `headerName` defaults to `X-API-Key`. */
-  | { readonly mode: "api_key"; readonly key: string; readonly headerName?: string };
+  | { readonly mode: "api_key"; readonly key: string; readonly headerName?: string }
+  /**
+   * OAuth 2 client credentials. The client's secret goes to the origin of `tokenUrl` only, the token to the entry's origins only.
+   */
+  | {
+      readonly mode: "oauth2";
+      readonly tokenUrl: string;
+      readonly clientId: string;
+      readonly clientSecret: string;
+      readonly scope?: string;
+    };
+
+/** What a credential is asked for. */
+export interface CredentialContext {
+  /** The entry's name. */
+  readonly agent: string;
+  /** Absent for what belongs to no delegation, such as the card. */
+  readonly delegationId?: string;
+}
+
+/** Whether the card's signature is checked, against {@link A2aOptions.signatureKeys} alone. */
+export type SignaturePolicy = "off" | "if-present" | "required";
 
 /** Bounds of what a remote may take, in bytes and milliseconds. */
 export interface A2aLimits {
@@ -23,6 +44,10 @@ export interface A2aLimits {
   readonly maxResponseBytes?: number;
   /** One event of a stream. Default 4 MiB. */
   readonly maxEventBytes?: number;
+  /** How long a running task's agent may be out of reach before the task counts as lost. Default 60,000 ms. */
+  readonly recoveryMs?: number;
+  /** How long a task whose stream was lost may stay as it is before it counts as dead. Default 600,000 ms. */
+  readonly quietMs?: number;
 }
 
 /** Options of {@link a2a}. */
@@ -40,10 +65,29 @@ export interface A2aOptions {
    */
   readonly endpointUrlOverride?: string;
   readonly auth?: A2aAuth;
+  /**
+   * Headers with the credential of one run and agent, asked for each request; beside or instead of `auth`. They go to the entry's
+   * origins only.
+   */
+  readonly credential?: (
+    context: CredentialContext,
+  ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+  /** Default: `if-present` with keys, `off` without. */
+  readonly signature?: SignaturePolicy;
+  /** Public keys by `kid` that may sign the card. Keys that a card names by itself are never fetched. */
+  readonly signatureKeys?: readonly SignatureKey[];
   /** Origins beside the entry's own that may be called, with the credential. */
   readonly trustedOrigins?: readonly string[];
   readonly limits?: A2aLimits;
   readonly clock?: Clock;
+  /** From 0 to 1, for the jitter of retries. Default `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** A public key as a JSON Web Key. */
+export interface SignatureKey {
+  readonly kid: string;
+  readonly [member: string]: unknown;
 }
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
@@ -82,24 +126,14 @@ export function checkOptions(options: A2aOptions): void {
     if (auth.headerName !== undefined && !HEADER_NAME.test(auth.headerName))
       refuse("auth.headerName is not a header name.");
   }
-}
-
-/** The headers that carry the credential. */
-export function credentialHeaders(auth: A2aAuth | undefined): Record<string, string> {
-  switch (auth?.mode) {
-    case "bearer":
-      return { Authorization: `Bearer ${auth.token}` };
-    case "api_key":
-      return { [auth.headerName ?? "X-API-Key"]: auth.key };
-    default:
-      return {};
+  if (auth?.mode === "oauth2") {
+    if (comparableOrigin(auth.tokenUrl) === undefined)
+      refuse("auth.tokenUrl must be an absolute http or https URL without user and password.");
+    if (auth.clientId === "" || auth.clientSecret === "")
+      refuse("auth.clientId and auth.clientSecret must not be empty.");
   }
-}
-
-/** What must never be seen in a text. */
-export function secretsOf(auth: A2aAuth | undefined): string[] {
-  if (auth?.mode === "bearer") return [auth.token];
-  return auth?.mode === "api_key" ? [auth.key] : [];
+  if (options.signature === "required" && (options.signatureKeys ?? []).length === 0)
+    refuse('signature "required" needs signatureKeys.');
 }
 
 /** Whether `url` names a card rather than a base or an endpoint. */

@@ -1,0 +1,119 @@
+import type { Part } from "@a2a-js/sdk";
+import type { RemoteSignal } from "../../delegation/remote.js";
+import { capText, safeId } from "./words.js";
+
+/** Characters of a tool's arguments or result. */
+const MAX_TOOL_TEXT = 32_000;
+
+/** A tool call that waits for somebody's consent. */
+export interface PendingApproval {
+  readonly callId: string;
+  readonly name: string;
+  readonly args: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What ADK calls a part that is no answer: `thought`, `function_call` or `function_response`. */
+export function adkKind(part: Part): string | undefined {
+  const { metadata } = part;
+  if (metadata === undefined) return undefined;
+  if (metadata.adk_thought === true) return "thought";
+  const type = metadata.adk_type;
+  return part.content?.$case === "data" && (type === "function_call" || type === "function_response")
+    ? type
+    : undefined;
+}
+
+/** Turns the tool traffic that remotes send as data parts into tool signals, each call once. */
+export class ToolTraffic {
+  readonly #started = new Set<string>();
+  readonly #ended = new Set<string>();
+  #pending: PendingApproval | undefined;
+
+  /** A call that waits for consent, as the remote last said. */
+  get pending(): PendingApproval | undefined {
+    return this.#pending;
+  }
+
+  /** The consent was given or refused. */
+  settled(): void {
+    this.#pending = undefined;
+  }
+
+  /** Whether an artifact is the screen of a tool whose result comes anyway. */
+  isScreen(artifactId: string): boolean {
+    const call = /^tool-(.+)-output$/.exec(artifactId)?.[1];
+    return call !== undefined && this.#started.has(call);
+  }
+
+  /** A part of ADK's: `function_call` or `function_response`. */
+  adk(part: Part, kind: string): RemoteSignal[] {
+    const data = part.content?.$case === "data" ? part.content.value : undefined;
+    if (!isJson(data)) return [];
+    const name = typeof data.name === "string" ? data.name : "tool";
+    const id = typeof data.id === "string" && data.id !== "" ? data.id : name;
+    if (kind === "function_call") return [...this.#start(id, name, data.args), ...this.#close(id)];
+    return [...this.#start(id, name, undefined), ...this.#result(id, data.response, false)];
+  }
+
+  /** The data of gemini-cli's `tool-call-update` and `tool-call-confirmation`. */
+  coder(data: unknown): RemoteSignal[] {
+    if (!isJson(data) || !isJson(data.request)) return [];
+    const { callId: id, name: given, args } = data.request;
+    if (typeof id !== "string") return [];
+    const name = typeof given === "string" ? given : "tool";
+    const signals = this.#start(id, name, args);
+    if (data.status === "awaiting_approval") {
+      this.#pending = { callId: id, name, args: jsonText(args) };
+    } else if (this.#pending?.callId === id) this.#pending = undefined;
+    if (data.status === "success" || data.status === "error" || data.status === "cancelled") {
+      signals.push(...this.#result(id, responseOf(data.response) ?? data.status, data.status !== "success"));
+    }
+    return signals;
+  }
+
+  #start(id: string, name: string, args: unknown): RemoteSignal[] {
+    if (this.#started.has(id)) return [];
+    this.#started.add(id);
+    const toolCallId = safeId(id);
+    return [
+      { type: "tool.start", toolCallId, name },
+      ...(args === undefined ? [] : [{ type: "tool.args" as const, toolCallId, delta: jsonText(args) }]),
+    ];
+  }
+
+  #close(id: string): RemoteSignal[] {
+    if (this.#ended.has(id)) return [];
+    this.#ended.add(id);
+    return [{ type: "tool.end", toolCallId: safeId(id) }];
+  }
+
+  #result(id: string, content: unknown, isError: boolean): RemoteSignal[] {
+    const done = `${id}\nresult`;
+    if (this.#ended.has(done)) return [];
+    const closed = this.#close(id);
+    this.#ended.add(done);
+    return [
+      ...closed,
+      { type: "tool.result", toolCallId: safeId(id), content: jsonText(content), isError },
+    ];
+  }
+}
+
+/** The output within gemini-cli's nested response. */
+function responseOf(response: unknown): unknown {
+  if (!isJson(response)) return undefined;
+  const first: unknown = Array.isArray(response.responseParts) ? response.responseParts[0] : undefined;
+  const inner = isJson(first) && isJson(first.functionResponse) ? first.functionResponse.response : undefined;
+  if (isJson(inner) && typeof inner.output === "string") return inner.output;
+  return inner ?? response.resultDisplay ?? undefined;
+}
+
+function jsonText(value: unknown): string {
+  return capText(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), MAX_TOOL_TEXT);
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
