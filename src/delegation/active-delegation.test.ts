@@ -230,18 +230,22 @@ describe("what goes wrong", () => {
   });
 
   it("an adapter that throws ends the delegation, with its own code when it has one", async () => {
-    const bench = new DelegationBench();
-    for (const [error, code] of [
-      [new Error("bug"), "internal"],
-      [new TroupeError("agent_unavailable", "gone", { retryable: true }), "agent_unavailable"],
+    const logged: unknown[] = [];
+    const bench = new DelegationBench({}, { onError: (error) => logged.push(error) });
+    const bug = new Error("ENOENT /home/secret/file");
+    for (const [error, code, message] of [
+      [bug, "internal", "The host failed. Its log says why."],
+      [new TroupeError("agent_unavailable", "gone", { retryable: true }), "agent_unavailable", "gone"],
     ] as const) {
       const { answer } = await bench.call();
       bench.task.send(ACCEPTED);
       bench.task.throw(error);
-      expect(await answer).toMatchObject({ status: "failed", error: { code, message: error.message } });
+      expect(await answer).toMatchObject({ status: "failed", error: { code, message } });
       await bench.clock.advance(0);
       expect(bench.left).toEqual(NOTHING);
     }
+    expect(logged).toEqual([bug]);
+    expect(JSON.stringify(bench.events)).not.toContain("secret");
   });
 
   it("also when it throws at once", async () => {

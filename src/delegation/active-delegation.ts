@@ -1,5 +1,5 @@
 import { type Clock, sleep, type Timer, withinTime } from "../core/clock.js";
-import { errorText, TroupeError } from "../core/errors.js";
+import { TroupeError } from "../core/errors.js";
 import type { ArtifactCollector } from "./artifacts.js";
 import { reduce } from "./delegation.js";
 import type { DelegationEffect, DelegationInput, DelegationState } from "./delegation-state.js";
@@ -24,6 +24,8 @@ export interface ActiveDelegationSetup {
   readonly collector: ArtifactCollector;
   /** Appends to the journal. Resolves when the entry is safe. */
   readonly record: (event: SubagentEvent) => Promise<unknown>;
+  /** Gets what nobody expected; it goes to the host's log, and no further. */
+  readonly onError: (error: unknown) => void;
   /** Called once, when nothing of the delegation is left. */
   readonly released: () => void;
 }
@@ -201,6 +203,7 @@ export class ActiveDelegation {
         });
       }
     } catch (error) {
+      if (!(error instanceof TroupeError)) this.setup.onError(error);
       this.apply(failure(error));
     } finally {
       this.#followed = true;
@@ -331,8 +334,15 @@ export class ActiveDelegation {
 }
 
 function failure(error: unknown): RemoteSignal {
-  if (!(error instanceof TroupeError))
-    return { type: "failed", code: "internal", message: errorText(error), remoteStatus: "unknown" };
+  // What is unexpected may hold paths and more of the host's own; its log has it.
+  if (!(error instanceof TroupeError)) {
+    return {
+      type: "failed",
+      code: "internal",
+      message: "The host failed. Its log says why.",
+      remoteStatus: "unknown",
+    };
+  }
   return {
     type: "failed",
     code: error.code as DelegationErrorCode,

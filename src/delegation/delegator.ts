@@ -25,6 +25,8 @@ export interface DelegatorOptions {
   readonly record: (run: DelegatingRun, event: SubagentEvent) => Promise<unknown>;
   readonly clock: Clock;
   readonly createId: CreateId;
+  /** Gets what nobody expected, for the host's log. */
+  readonly onError?: (error: unknown) => void;
   /** How long a call waits for the parent's tool call to be seen, in milliseconds. Default 250. */
   readonly correlationGraceMs?: number;
   /** Ended delegations whose state stays readable. Default 10,000. */

@@ -176,6 +176,7 @@ export class RunDelegations {
           clock,
           collector: new ArtifactCollector(delegationId, artifactPolicy(entry, request), artifacts),
           record: (event) => record(this.run, event),
+          onError: this.delegator.options.onError ?? (() => undefined),
           released: () => {
             release();
             this.#rememberContext(entry, delegation.state);

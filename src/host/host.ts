@@ -118,6 +118,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     artifacts,
     clock,
     createId,
+    onError: (error) => console.error("Unexpected error in a delegation:", error),
     record: ({ thread, runId }, event) => journal.append({ thread, runId, event }),
   });
   const endpoint = new McpEndpoint({ clock, instructions: MCP_INSTRUCTIONS, version: VERSION });

@@ -145,16 +145,14 @@ export class Runs {
     agent: Agent,
     { agent: name, thread, runId, messages }: Omit<StartRun, "disconnectGraceMs">,
   ): RunRecord {
-    let onFirst: (cursor: Cursor) => void = () => undefined;
-    const first = new Promise<Cursor>((resolve) => {
-      onFirst = resolve;
-    });
+    const first = deferred<Cursor>();
+    first.promise.catch(() => undefined);
     const run = agent.run(messages.map(({ text }) => text).join("\n\n"), {
       runId,
       thread,
       messages,
       services: this.options.services,
-      onEvent: (event) => void this.#record(record, event, onFirst),
+      onEvent: (event) => void this.#record(record, event, first),
     });
     const record: RunRecord = {
       runId,
@@ -163,18 +161,24 @@ export class Runs {
       run,
       startedAt: this.options.clock.now(),
       status: "running",
-      first,
+      first: first.promise,
     };
     return record;
   }
 
-  async #record(record: RunRecord, event: RunEvent, onFirst: (cursor: Cursor) => void): Promise<void> {
+  async #record(record: RunRecord, event: RunEvent, first: Deferred<Cursor>): Promise<void> {
     const { thread, runId } = record;
     const terminal = isRunTerminal(event);
     if (terminal) this.#finish(record, event);
-    const { cursor } = await this.options.journal.append({ thread, runId, event });
-    if (event.type === "run.started") onFirst(cursor);
-    if (terminal) record.last = cursor;
+    try {
+      const { cursor } = await this.options.journal.append({ thread, runId, event });
+      if (event.type === "run.started") first.resolve(cursor);
+      if (terminal) record.last = cursor;
+    } catch (error) {
+      // The run itself goes on; who wants to read it is told.
+      if (event.type === "run.started") first.reject(error);
+      console.error(`The journal did not take ${event.type} of run ${runId}:`, error);
+    }
   }
 
   #finish(record: RunRecord, event: RunEvent): void {
@@ -197,6 +201,22 @@ export class Runs {
     if (left.length > 0) this.#byId.set(record.runId, left);
     else this.#byId.delete(record.runId);
   }
+}
+
+interface Deferred<Value> {
+  readonly promise: Promise<Value>;
+  resolve(value: Value): void;
+  reject(error: unknown): void;
+}
+
+function deferred<Value>(): Deferred<Value> {
+  let resolve: (value: Value) => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<Value>((take, refuse) => {
+    resolve = take;
+    reject = refuse;
+  });
+  return { promise, resolve, reject };
 }
 
 function key(thread: string, runId: string): string {
