@@ -34,12 +34,19 @@ export type {
   RemoteProtocol,
   SubagentEvent,
 } from "./delegation/events.js";
-export { DEFAULT_POLICY, type DelegationPolicy } from "./delegation/policy.js";
+export {
+  DEFAULT_POLICY,
+  type DelegationPolicy,
+  type InputPolicy,
+  type ResponseMode,
+} from "./delegation/policy.js";
 export type { RemoteState } from "./delegation/registry.js";
 export type {
   RemoteAgent,
   RemoteCancelAnswer,
   RemoteDescription,
+  RemoteInput,
+  RemoteQuestion,
   RemoteSignal,
   RemoteSkill,
   RemoteTask,

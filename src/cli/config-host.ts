@@ -2,11 +2,14 @@ import { resolve } from "node:path";
 import type { LoadedConfig } from "../config/load.js";
 import { createAgent } from "../core/agent.js";
 import { claude } from "../drivers/claude/claude.js";
-import { createHost, type Host } from "../host/host.js";
+import { createHost, type Host, type HostOptions } from "../host/host.js";
 import { a2a } from "../remotes/a2a/a2a.js";
 
-/** The host that a config describes. */
-export function createConfiguredHost({ config, folder }: LoadedConfig): Promise<Host> {
+/** The host that a config describes; `overrides` are the command's own wishes. */
+export function createConfiguredHost(
+  { config, folder }: LoadedConfig,
+  overrides: Partial<HostOptions> = {},
+): Promise<Host> {
   const agents = Object.entries(config.agents).map(
     ([key, { workspace = ".", model, permissions, executable }]) => {
       const driver = claude({
@@ -31,11 +34,15 @@ export function createConfiguredHost({ config, folder }: LoadedConfig): Promise<
         ...(trustedOrigins === undefined ? {} : { trustedOrigins }),
       }),
   );
-  const probeTimeoutMs = config.subAgents?.options?.probeTimeoutMs;
+  const { responseMode, toolset, syncBudgetMs, probeTimeoutMs } = config.subAgents?.options ?? {};
   return createHost({
     agents: Object.fromEntries(agents),
     subAgents,
+    ...(responseMode === undefined ? {} : { policy: { responseMode } }),
+    ...(toolset === undefined ? {} : { toolset }),
+    ...(syncBudgetMs === undefined ? {} : { syncBudgetMs }),
     ...(probeTimeoutMs === undefined ? {} : { probeTimeoutMs }),
+    ...overrides,
   });
 }
 

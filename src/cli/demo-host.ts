@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createAgent } from "../core/agent.js";
 import { claude } from "../drivers/claude/claude.js";
-import { createHost, type Host } from "../host/host.js";
+import { createHost, type Host, type HostOptions } from "../host/host.js";
 import { a2a } from "../remotes/a2a/a2a.js";
 import { startScriptedAgent } from "../testing/a2a/start.js";
 import { scriptedClaude } from "../testing/claude/start.js";
@@ -12,7 +12,7 @@ import { scriptedClaude } from "../testing/claude/start.js";
 const PACE_MS = 60;
 
 /** A host without keys or network: a scripted Claude Code and a remote research agent, each a process of its own. */
-export async function createDemoHost(paceMs = PACE_MS): Promise<Host> {
+export async function createDemoHost(overrides: Partial<HostOptions> = {}, paceMs = PACE_MS): Promise<Host> {
   const workspace = await mkdtemp(join(tmpdir(), "troupe-demo-"));
   const research = await startScriptedAgent({ name: "Research Agent", paceMs });
   try {
@@ -24,6 +24,7 @@ export async function createDemoHost(paceMs = PACE_MS): Promise<Host> {
     const host = await createHost({
       agents: { claude: agent },
       subAgents: [a2a({ name: "research", agentCardUrl: research.cardUrl })],
+      ...overrides,
     });
     await host.probe();
     return {

@@ -2,6 +2,7 @@ import { createEncoder } from "../bridges/agui/encoder.js";
 import { createThreadView } from "../client/thread-view.js";
 import type { RunView } from "../client/view.js";
 import { findConfig, loadConfig } from "../config/load.js";
+import { errorText } from "../core/errors.js";
 import type { Host, HostRun } from "../host/host.js";
 import { createConfiguredHost } from "./config-host.js";
 import { createDemoHost } from "./demo-host.js";
@@ -10,7 +11,7 @@ import { warnOfUnreachable } from "./serving.js";
 import { JsonPrinter } from "./tree/json-printer.js";
 import { LivePrinter } from "./tree/live-printer.js";
 import { PlainPrinter } from "./tree/plain-printer.js";
-import type { Printer } from "./tree/printer.js";
+import type { Printer, Replies } from "./tree/printer.js";
 
 /** Options of `troupe run`. */
 export interface RunCommandOptions {
@@ -24,7 +25,7 @@ export async function runCommand(prompt: string, options: RunCommandOptions): Pr
   const { host, agent } = await hostFor(options);
   try {
     const started = host.run(agent, prompt);
-    const printer = printerFor(options, started);
+    const printer = printerFor(options, host, started);
     const restore = cancelOnInterrupt(started, printer);
     try {
       return await show(started, printer);
@@ -39,12 +40,14 @@ export async function runCommand(prompt: string, options: RunCommandOptions): Pr
 
 async function hostFor({ config, agent, json }: RunCommandOptions): Promise<{ host: Host; agent: string }> {
   const file = config ?? findConfig(process.cwd());
+  // Where nobody can answer, the model gets a remote's question and decides what to do.
+  const overrides = isInteractive(json) ? {} : { policy: { inputRequired: "return" as const } };
   if (file === undefined) {
     if (!json) console.error("No troupe.config.json here: using the scripted demo agents.");
-    return { host: await createDemoHost(), agent: agent ?? "claude" };
+    return { host: await createDemoHost(overrides), agent: agent ?? "claude" };
   }
   const loaded = loadConfig(file, process.env);
-  const host = await createConfiguredHost(loaded);
+  const host = await createConfiguredHost(loaded, overrides);
   warnOfUnreachable(await host.probe());
   return { host, agent: agent ?? Object.keys(loaded.config.agents)[0] ?? "" };
 }
@@ -68,12 +71,32 @@ function exitCodeOf(run: RunView | undefined): number {
   return run?.status === "cancelled" ? EXIT.cancelled : EXIT.failed;
 }
 
-function printerFor({ json }: RunCommandOptions, started: HostRun): Printer {
+function isInteractive(json: boolean | undefined): boolean {
+  return json !== true && process.stdout.isTTY && process.stdin.isTTY;
+}
+
+function printerFor({ json }: RunCommandOptions, host: Host, started: HostRun): Printer {
   if (json) return new JsonPrinter();
-  const decide = (approvalId: string, approve: boolean) => {
-    started.run.decide(approvalId, { decision: approve ? "approve" : "deny" });
+  const replies: Replies = {
+    decide: (approvalId, approve) => {
+      started.run.decide(approvalId, { decision: approve ? "approve" : "deny" });
+    },
+    answer: (delegationId, text) => {
+      host.answer(delegationId, answerOf(text)).catch((error: unknown) => printer.note(errorText(error)));
+    },
   };
-  return process.stdout.isTTY ? new LivePrinter(decide) : new PlainPrinter(decide);
+  const printer = process.stdout.isTTY ? new LivePrinter(replies) : new PlainPrinter(replies);
+  return printer;
+}
+
+/** An object in JSON is data, for a remote that wants data; everything else is words. */
+function answerOf(text: string): { text: string } | { data: unknown } {
+  try {
+    const data: unknown = JSON.parse(text);
+    return typeof data === "object" && data !== null ? { data } : { text };
+  } catch {
+    return { text };
+  }
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

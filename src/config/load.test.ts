@@ -75,6 +75,36 @@ describe("a config", () => {
     expect(load({ agents: {} })).toEqual({ agents: {} });
   });
 
+  it("takes S2's own example word for word", () => {
+    const example = `"subAgents": {
+"agents": [
+{
+"name": "coding",
+"agentCardUrl": "https://coding.example.com/.well-known/agent-card.json",
+"auth": { "mode": "bearer", "token": "\${CODING_AGENT_TOKEN}" }
+},
+{
+"name": "research",
+"agentCardUrl": "https://research.example.com/",
+"endpointUrlOverride": "https://research.internal.local/.well-known/agent-card.json"
+}
+],
+"options": { "responseMode": "artifact", "probeTimeoutMs": 5000, "syncBudgetMs": 30000 }
+}`;
+    const { subAgents } = load(`{ "agents": { "claude": { "driver": "claude" } }, ${example} }`, {
+      CODING_AGENT_TOKEN: "t0ken",
+    });
+    expect(subAgents?.agents.map(({ name, auth }) => [name, auth])).toEqual([
+      ["coding", { mode: "bearer", token: "t0ken" }],
+      ["research", undefined],
+    ]);
+    expect(subAgents?.options).toEqual({
+      responseMode: "artifact",
+      probeTimeoutMs: 5_000,
+      syncBudgetMs: 30_000,
+    });
+  });
+
   it("may have comments and trailing commas", () => {
     expect(
       load('{\n  // parents\n  "agents": { "claude": { "driver": "claude", }, }, /* none */\n}'),
@@ -141,6 +171,29 @@ describe("what cannot be used says where, what, and what to do", () => {
       "subAgents.agents.0.agentCardUrl: .*http://",
     ],
     ["a sub-agent's name with a space", remote({ name: "a b" }), "subAgents.agents.0.name: .*at most 64"],
+    [
+      "two sub-agents of one name",
+      {
+        agents: AGENTS,
+        subAgents: { agents: Array(2).fill({ name: "a", agentCardUrl: "http://a.example/" }) },
+      },
+      "subAgents.agents: .*same name",
+    ],
+    [
+      "an unknown response mode",
+      { agents: AGENTS, subAgents: { agents: [], options: { responseMode: "everything" } } },
+      "subAgents.options.responseMode: .*compact",
+    ],
+    [
+      "an unknown set of tools",
+      { agents: AGENTS, subAgents: { agents: [], options: { toolset: "all" } } },
+      "subAgents.options.toolset: .*skills",
+    ],
+    [
+      "a budget of nothing",
+      { agents: AGENTS, subAgents: { agents: [], options: { syncBudgetMs: 0 } } },
+      "subAgents.options.syncBudgetMs",
+    ],
     ["a port that does not exist", { agents: AGENTS, serve: { port: 70_000 } }, "serve.port"],
   ])("%s", (_what, config, expected) => {
     expect(problemOf(config)).toMatch(new RegExp(expected, "s"));

@@ -32,14 +32,25 @@ const subAgent = z.strictObject({
   trustedOrigins: z.array(httpUrl).optional(),
 });
 
+function hasUniqueNames(agents: readonly { readonly name: string }[]): boolean {
+  return new Set(agents.map(({ name }) => name)).size === agents.length;
+}
+
 /** The shape of `troupe.config.json`. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
   agents: z.record(key, localAgent),
   subAgents: z
     .strictObject({
-      agents: z.array(subAgent),
-      options: z.strictObject({ probeTimeoutMs: z.int().positive().optional() }).optional(),
+      agents: z.array(subAgent).refine(hasUniqueNames, "two of them have the same name"),
+      options: z
+        .strictObject({
+          responseMode: z.enum(["artifact", "structured", "compact", "raw"]).optional(),
+          toolset: z.enum(["generic", "skills", "both"]).optional(),
+          syncBudgetMs: z.int().positive().optional(),
+          probeTimeoutMs: z.int().positive().optional(),
+        })
+        .optional(),
     })
     .optional(),
   serve: z

@@ -9,6 +9,7 @@ import type {
   RemoteAgent,
   RemoteCancelAnswer,
   RemoteInput,
+  RemoteQuestion,
   RemoteSignal,
   RemoteTask,
   RemoteTaskReference,
@@ -63,6 +64,7 @@ export class ActiveDelegation {
   readonly #whenAccepted: Promise<void>;
   #recorded: Promise<unknown> = Promise.resolve();
   #askers: (() => void)[] = [];
+  #gone: (() => void)[] = [];
   #questionTimer: Timer | undefined;
   #replying = false;
   #followed = false;
@@ -93,7 +95,8 @@ export class ActiveDelegation {
 
   /** What stands at this moment, for a caller that does not wait for the end. */
   snapshot(): DelegationResult {
-    const { identity, texts, growing, artifacts, maxResultBytes, question, answer } = this.#state;
+    const { identity, texts, growing, artifacts, maxResultBytes, responseMode, question, answer } =
+      this.#state;
     if (answer !== undefined) return answer;
     const said = growing === "" ? texts : [...texts, growing];
     const status = question === undefined ? ("working" as const) : ("needs_input" as const);
@@ -102,16 +105,29 @@ export class ActiveDelegation {
       status,
       texts: said,
       artifacts,
+      responseMode,
       ...(question === undefined ? {} : { question }),
     };
     return buildResult(parts, maxResultBytes);
   }
 
-  /** Resolves as soon as the remote asks something, at once if it waits already; never when it does not. */
-  asked(): Promise<void> {
-    if (this.#state.question !== undefined) return Promise.resolve();
+  /**
+   * Resolves as soon as the remote asks something, at once if it waits already; never when it does not.
+   * @param besides a question that does not count.
+   */
+  asked(besides?: RemoteQuestion): Promise<void> {
+    const { question } = this.#state;
+    if (question !== undefined && question !== besides) return Promise.resolve();
     return new Promise((resolve) => {
       this.#askers.push(resolve);
+    });
+  }
+
+  /** Resolves when `question` waits for no answer any more, whoever gave it. */
+  unasked(question: RemoteQuestion): Promise<void> {
+    if (this.#state.question !== question) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#gone.push(resolve);
     });
   }
 
@@ -160,8 +176,10 @@ export class ActiveDelegation {
   /** Lets the reducer take one input, records what follows, and carries out its effects. */
   apply(input: DelegationInput): void {
     if (input.type === "close" && this.#state.phase !== "over") this.#watchOn = true;
+    const { question } = this.#state;
     const { state, events, effects } = reduce(this.#state, input);
     this.#state = state;
+    if (state.question !== question) for (const tell of this.#gone.splice(0)) tell();
     for (const event of events) this.#record(event);
     for (const effect of effects) this.#carryOut(effect);
     if (state.question === undefined) this.#questionTimer?.cancel();

@@ -273,3 +273,20 @@ describe("the memory store", () => {
     expect(await store.get("one", "a")).toBeDefined();
   });
 });
+
+describe("mode structured", () => {
+  const json = (text: string, mimeType = "application/json") =>
+    chunk(text, { id: mimeType, name: "data.json", mimeType, mode: "replace" });
+
+  it("what a JSON file says comes along, when it could fit", async () => {
+    const { collector } = setup({ responseMode: "structured", maxResultBytes: 2_048 });
+    expect(await collector.add(json('{"rows":[1]}'))).toMatchObject({ data: { rows: [1] } });
+    expect(await collector.add(json("7", "application/problem+json"))).toMatchObject({ data: 7 });
+    for (const other of [json("{"), json(`"${"x".repeat(2_048)}"`), json("{}", "text/plain")])
+      expect(await collector.add(other)).not.toHaveProperty("data");
+  });
+
+  it("not with any other mode", async () => {
+    expect(await setup().collector.add(json("{}"))).not.toHaveProperty("data");
+  });
+});

@@ -49,7 +49,7 @@ export function createMemoryArtifactStore(maxBytes = 268_435_456): ArtifactStore
 
 /** What became of a chunk: a stored artifact, a refusal, or nothing to tell yet. */
 export type Collected =
-  | { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }
+  | { readonly artifact: ArtifactDescription; readonly error?: ArtifactError; readonly data?: unknown }
   | undefined;
 
 interface Draft {
@@ -74,7 +74,8 @@ export class ArtifactCollector {
     private readonly policy: Pick<
       DelegationPolicy,
       "maxArtifactBytes" | "maxArtifacts" | "allowRemoteArtifacts"
-    >,
+    > &
+      Partial<Pick<DelegationPolicy, "responseMode" | "maxResultBytes">>,
     private readonly store: ArtifactStore,
   ) {}
 
@@ -150,7 +151,20 @@ export class ArtifactCollector {
     draft.published = true;
     const artifact = this.#describe(id, draft, bytes);
     await this.store.put(this.delegationId, { description: artifact, bytes });
-    return { artifact };
+    const data = this.#data(draft, bytes);
+    return data === undefined ? { artifact } : { artifact, data };
+  }
+
+  /** What a JSON file says, when results shall hold it and it could fit. */
+  #data({ mimeType }: Draft, bytes: Uint8Array): unknown {
+    const { responseMode, maxResultBytes = 0 } = this.policy;
+    if (responseMode !== "structured" || bytes.byteLength > maxResultBytes) return undefined;
+    if (!/^application\/(.+\+)?json$/.test(mimeType)) return undefined;
+    try {
+      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    } catch {
+      return undefined;
+    }
   }
 
   #describe(id: string, { name, mimeType, size }: Draft, bytes: Uint8Array): ArtifactDescription {

@@ -5,9 +5,9 @@ import type {
   RemoteProtocol,
   SubagentEvent,
 } from "./events.js";
-import type { InputPolicy } from "./policy.js";
+import type { InputPolicy, ResponseMode } from "./policy.js";
 import type { RemoteCancelAnswer, RemoteQuestion, RemoteSignal } from "./remote.js";
-import type { DelegationResult } from "./result.js";
+import type { DelegationResult, ResultParts } from "./result.js";
 
 /** Why a delegation is being stopped before its remote ended. */
 export type StopCause = "cancel" | "deadline" | "input_required";
@@ -28,6 +28,7 @@ export interface DelegationState {
   readonly correlation: CorrelationLevel;
   readonly cardFingerprint?: string;
   readonly maxResultBytes: number;
+  readonly responseMode: ResponseMode;
   /** What happens when the remote asks something. */
   readonly inputRequired: InputPolicy;
   readonly phase: "new" | "working" | "stopping" | "over";
@@ -42,7 +43,7 @@ export interface DelegationState {
   /** Complete messages, then the one that grows. */
   readonly texts: readonly string[];
   readonly growing: string;
-  readonly artifacts: readonly { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }[];
+  readonly artifacts: ResultParts["artifacts"];
   /** Bytes that a person was shown. */
   readonly seen: number;
   /** What the parent's model gets; set once. */
@@ -59,6 +60,8 @@ export type DelegationInput =
       readonly type: "artifact_collected";
       readonly artifact: ArtifactDescription;
       readonly error?: ArtifactError;
+      /** What the JSON of a file says, for results that hold it; never part of an event. */
+      readonly data?: unknown;
     }
   /** The remote took an answer to its question. */
   | { readonly type: "answered"; readonly by: "person" | "parent" }
@@ -88,10 +91,12 @@ export function newDelegation(
   details: Pick<DelegationState, "objective" | "correlation" | "maxResultBytes"> & {
     readonly cardFingerprint?: string;
     readonly inputRequired?: InputPolicy;
+    readonly responseMode?: ResponseMode;
   },
 ): DelegationState {
   return {
     inputRequired: "fail",
+    responseMode: "artifact",
     ...details,
     identity,
     phase: "new",

@@ -252,7 +252,7 @@ describe("a delegation", () => {
       { type: "artifact_collected", artifact: artifactOf("a", 2) },
       { type: "completed" },
     ]);
-    expect(state.answer?.artifacts.map(({ id, size }) => [id, size])).toEqual([
+    expect(state.answer?.artifacts?.map(({ id, size }) => [id, size])).toEqual([
       ["b", 1],
       ["a", 2],
     ]);

@@ -7,8 +7,6 @@ import type {
   StopCause,
 } from "./delegation-state.js";
 import type {
-  ArtifactDescription,
-  ArtifactError,
   CorrelationLevel,
   DelegationError,
   DelegationErrorCode,
@@ -68,7 +66,7 @@ class Step {
       case "artifact":
         return; // The collector turns chunks into `artifact_collected`.
       case "artifact_collected":
-        return this.#artifact(input.artifact, input.error);
+        return this.#artifact(input);
       case "auth_required":
         return this.#status("auth-required", input.prompt ?? "The remote agent waits for an authorisation.");
       case "input_required":
@@ -236,11 +234,12 @@ class Step {
     }
   }
 
-  #artifact(artifact: ArtifactDescription, error: ArtifactError | undefined): void {
+  #artifact({ artifact, error, data }: Extract<DelegationInput, { type: "artifact_collected" }>): void {
     this.#start();
     const collected = { artifact, ...(error === undefined ? {} : { error }) };
     const others = this.state.artifacts.filter((known) => known.artifact.id !== artifact.id);
-    this.#set({ artifacts: [...others, collected], seen: this.state.seen + artifact.size });
+    const kept = data === undefined ? collected : { ...collected, data };
+    this.#set({ artifacts: [...others, kept], seen: this.state.seen + artifact.size });
     this.#emit({ type: "subagent.artifact", ...collected });
   }
 
@@ -360,14 +359,22 @@ class Step {
 
   /** What the parent's model gets. Once it has been given, it stays what it is: a person is shown the same. */
   #answer(status: FinalStatus, error: DelegationError | undefined): DelegationResult {
-    const { identity, texts, growing, artifacts, maxResultBytes } = this.state;
+    const { identity, texts, growing, artifacts, maxResultBytes, responseMode } = this.state;
     const said = growing === "" ? texts : [...texts, growing];
     const result = buildResult(
-      { ...identity, status, texts: said, artifacts, ...(error === undefined ? {} : { error }) },
+      {
+        ...identity,
+        status,
+        texts: said,
+        artifacts,
+        responseMode,
+        ...(error === undefined ? {} : { error }),
+      },
       maxResultBytes,
     );
     if (this.state.answer !== undefined) return this.state.answer;
-    this.#set({ answer: result });
+    // What the files say is in the result now; it need not be kept twice.
+    this.#set({ answer: result, artifacts: artifacts.map(({ data: _data, ...rest }) => rest) });
     this.#effects.push("answer");
     return result;
   }

@@ -325,7 +325,7 @@ describe("artifacts of earlier delegations go along", () => {
       { type: "completed" },
     );
     const result = await answer;
-    return { bench, uri: result.artifacts[0]?.uri ?? "" };
+    return { bench, uri: result.artifacts?.[0]?.uri ?? "" };
   }
   const withUri = (uri: string) => ({
     agent: "research",
@@ -371,7 +371,7 @@ describe("artifacts of earlier delegations go along", () => {
         chunk: { id, mode: "replace", bytes: Buffer.from("x"), last: true },
       });
     bench.task.send({ type: "completed" });
-    expect((await answer).artifacts.map(({ error }) => error?.code)).toEqual([undefined, "policy_denied"]);
+    expect((await answer).artifacts?.map(({ error }) => error?.code)).toEqual([undefined, "policy_denied"]);
   });
 });
 

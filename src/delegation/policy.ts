@@ -6,6 +6,12 @@ import type { ContextPolicy } from "./context.js";
  */
 export type InputPolicy = "surface" | "return" | "fail";
 
+/**
+ * How much a result holds. `artifact`: a summary, and files by reference. `structured`: JSON files also as `data`, as far as they
+ * fit. `compact`: ids, status and summary. `raw`: as `artifact`, but the final text is cut only at the hard limit.
+ */
+export type ResponseMode = "artifact" | "structured" | "compact" | "raw";
+
 /** What the host allows in one delegation. Times in milliseconds, sizes in bytes. */
 export interface DelegationPolicy {
   /** Upper bound of a delegation's life, and the default when the call asks for none. */
@@ -18,6 +24,7 @@ export interface DelegationPolicy {
   readonly maxArtifacts: number;
   /** Upper bound of the JSON that the parent's model gets; at least 2 KB, never above 40 KB, where programs cut by themselves. */
   readonly maxResultBytes: number;
+  readonly responseMode: ResponseMode;
   /** How long the remote may take to confirm a cancel before it is called pending. */
   readonly cancelTimeoutMs: number;
   /** How long an unconfirmed cancel is watched. */
@@ -47,6 +54,7 @@ export const DEFAULT_POLICY: DelegationPolicy = {
   maxArtifactBytes: 10_485_760,
   maxArtifacts: 50,
   maxResultBytes: 8_192,
+  responseMode: "artifact",
   cancelTimeoutMs: 5_000,
   cancelWatchMs: 60_000,
   context: "ephemeral",
@@ -59,9 +67,10 @@ export const DEFAULT_POLICY: DelegationPolicy = {
 /** Fills in the defaults and clamps what has a hard bound. */
 export function resolvePolicy(policy: Partial<DelegationPolicy> = {}): DelegationPolicy {
   const merged = { ...DEFAULT_POLICY, ...policy };
+  const wanted = merged.responseMode === "raw" ? HARD_RESULT_LIMIT : merged.maxResultBytes;
   return {
     ...merged,
-    maxResultBytes: Math.min(Math.max(merged.maxResultBytes, LEAST_RESULT_LIMIT), HARD_RESULT_LIMIT),
+    maxResultBytes: Math.min(Math.max(wanted, LEAST_RESULT_LIMIT), HARD_RESULT_LIMIT),
   };
 }
 

@@ -19,6 +19,79 @@ const sizeOf = (result: unknown) => Buffer.byteLength(JSON.stringify(result));
 const artifacts = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ artifact: artifactOf(`a${index}`) }));
 
+describe("response modes", () => {
+  const json = (name: string, data: unknown) => ({ artifact: artifactOf(name), data });
+
+  it("structured: JSON files are in the result as far as there is room, the others stay references", () => {
+    const files = [
+      json("a", { rows: [1, 2] }),
+      json("big", "x".repeat(3_000)),
+      json("b", [true]),
+      { artifact: artifactOf("c") },
+    ];
+    const parts = { ...PARTS, responseMode: "structured", artifacts: files } as const;
+    const result = buildResult(parts, 2_048);
+    expect(sizeOf(result)).toBeLessThanOrEqual(2_048);
+    expect(result.artifacts?.map(({ id, data }) => [id, data])).toEqual([
+      ["a", { rows: [1, 2] }],
+      ["big", undefined],
+      ["b", [true]],
+      ["c", undefined],
+    ]);
+    expect(result.artifacts?.every(({ uri }) => uri.startsWith("host://"))).toBe(true);
+    expect(buildResult({ ...parts, responseMode: "artifact" }, 8_192).artifacts?.[0]).not.toHaveProperty(
+      "data",
+    );
+  });
+
+  it("structured: the summary does not give way to data", () => {
+    const parts = { ...PARTS, texts: ["y".repeat(1_500)], artifacts: [json("a", "x".repeat(500))] };
+    const result = buildResult({ ...parts, responseMode: "structured" }, 2_048);
+    expect([result.summary, result.artifacts?.[0]?.data]).toEqual(["y".repeat(1_500), undefined]);
+  });
+
+  it("compact: ids, status, summary and what went wrong, and a word that files were left out", () => {
+    const parts = { ...PARTS, responseMode: "compact", texts: ["Let me see.", "Done."] } as const;
+    const bare = {
+      delegation_id: "del-1",
+      agent: "research",
+      status: "completed",
+      summary: "Done.",
+      remote_protocol: "a2a",
+      remote_task_id: "task-1",
+      remote_context_id: "ctx-1",
+    };
+    expect(buildResult({ ...parts, texts: ["Done."] }, 8_192)).toEqual(bare);
+    expect(buildResult({ ...parts, artifacts: artifacts(2) }, 8_192)).toMatchObject({
+      ...bare,
+      truncated: true,
+    });
+    expect(buildResult({ ...parts, error: ERROR }, 8_192).error?.code).toBe("remote_failed");
+  });
+
+  it("raw: the final text is whole up to the hard limit, and never beyond it", () => {
+    const { maxResultBytes, responseMode } = resolvePolicy({ responseMode: "raw", maxResultBytes: 2_048 });
+    const raw = (length: number) =>
+      buildResult({ ...PARTS, responseMode, texts: ["z".repeat(length)] }, maxResultBytes);
+    expect(raw(39_000)).toMatchObject({ summary: "z".repeat(39_000) });
+    expect(raw(39_000)).not.toHaveProperty("truncated");
+    expect(sizeOf(raw(5_000_000))).toBeLessThanOrEqual(40_960);
+  });
+
+  it("cases 093, 095: each keeps to its limit with 5 MB of text and of data", () => {
+    for (const responseMode of ["artifact", "structured", "compact", "raw"] as const) {
+      const policy = resolvePolicy({ responseMode });
+      const texts = ["\u0001ä😀".repeat(700_000)];
+      const files = Array.from({ length: 60 }, (_, index) =>
+        json(`f${index}`, { text: "x".repeat(100_000) }),
+      );
+      const result = buildResult({ ...PARTS, responseMode, texts, artifacts: files }, policy.maxResultBytes);
+      expect(sizeOf(result), responseMode).toBeLessThanOrEqual(policy.maxResultBytes);
+      expect(Object.keys(result).slice(0, 4)).toEqual(["delegation_id", "agent", "status", "summary"]);
+    }
+  });
+});
+
 describe("a delegation's result", () => {
   it("case 112: has every id, the summary first, and nothing that a person alone wants to see", () => {
     const result = buildResult({ ...PARTS, texts: ["Let me see.", "Done."], artifacts: artifacts(1) }, 8_192);
@@ -71,8 +144,8 @@ describe("a delegation's result", () => {
     ];
     const result = buildResult({ ...PARTS, texts }, 40_960);
     expect(sizeOf(result.messages)).toBeLessThanOrEqual(1_024);
-    expect(result.messages.at(-1)?.text).toBe(texts[49]);
-    expect(result.messages.length).toBeGreaterThan(3);
+    expect(result.messages?.at(-1)?.text).toBe(texts[49]);
+    expect(result.messages?.length).toBeGreaterThan(3);
     expect(result).toMatchObject({ truncated: true, summary: "Done." });
     expect(buildResult({ ...PARTS, texts: ["Short.", "Done."] }, 8_192)).not.toHaveProperty("truncated");
   });
@@ -86,9 +159,9 @@ describe("a delegation's result", () => {
   it("references to artifacts give way after texts, the last ones first, and never take more than half", () => {
     const result = buildResult({ ...PARTS, texts: ["z".repeat(100_000)], artifacts: artifacts(500) }, 8_192);
     expect(sizeOf(result)).toBeLessThanOrEqual(8_192);
-    expect(result.artifacts.length).toBeGreaterThan(10);
-    expect(result.artifacts.map(({ id }) => id)).toEqual(
-      artifacts(result.artifacts.length).map(({ artifact }) => artifact.id),
+    expect(result.artifacts?.length).toBeGreaterThan(10);
+    expect(result.artifacts?.map(({ id }) => id)).toEqual(
+      artifacts(result.artifacts?.length ?? 0).map(({ artifact }) => artifact.id),
     );
     expect(result.summary.length).toBeGreaterThan(3_000);
   });
@@ -117,7 +190,7 @@ describe("a delegation's result", () => {
       message: "Larger than the 10 bytes that the host keeps.",
     } as const;
     expect(
-      buildResult({ ...PARTS, artifacts: [{ artifact: artifactOf("a"), error }] }, 8_192).artifacts[0],
+      buildResult({ ...PARTS, artifacts: [{ artifact: artifactOf("a"), error }] }, 8_192).artifacts?.[0],
     ).toMatchObject({ id: "a", error });
   });
 

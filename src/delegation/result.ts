@@ -1,5 +1,6 @@
 import { wellFormed } from "../core/text.js";
 import type { ArtifactDescription, ArtifactError, DelegationError, RemoteProtocol } from "./events.js";
+import type { ResponseMode } from "./policy.js";
 import type { RemoteQuestion } from "./remote.js";
 
 /** A delegation's state for the parent's model. */
@@ -18,10 +19,17 @@ export interface ResultParts {
   readonly status: ResultStatus;
   /** The remote's messages, oldest first; the last one is the summary. */
   readonly texts: readonly string[];
-  readonly artifacts: readonly { readonly artifact: ArtifactDescription; readonly error?: ArtifactError }[];
+  readonly artifacts: readonly {
+    readonly artifact: ArtifactDescription;
+    readonly error?: ArtifactError;
+    /** What a JSON file says, with mode `structured`. */
+    readonly data?: unknown;
+  }[];
   readonly error?: DelegationError;
   /** What the remote wants to know, with status `needs_input`. */
   readonly question?: RemoteQuestion;
+  /** `artifact` by default. */
+  readonly responseMode?: ResponseMode;
 }
 
 /** The JSON that the parent's model gets: what matters most comes first, since programs cut from the end. */
@@ -41,10 +49,11 @@ export interface DelegationResult {
   readonly remote_protocol: RemoteProtocol;
   readonly remote_task_id: string | null;
   readonly remote_context_id: string | null;
-  readonly artifacts: readonly ResultArtifact[];
+  /** Absent with mode `compact`, as are `messages` and `raw_task`. */
+  readonly artifacts?: readonly ResultArtifact[];
   /** What the remote said before its summary, when the summary alone is too short to be an answer. */
-  readonly messages: readonly { readonly role: "assistant"; readonly text: string }[];
-  readonly raw_task: { readonly provider: RemoteProtocol; readonly task_id: string | null };
+  readonly messages?: readonly { readonly role: "assistant"; readonly text: string }[];
+  readonly raw_task?: { readonly provider: RemoteProtocol; readonly task_id: string | null };
   /** Texts were shortened, or references left out, to stay below the host's limit. A person saw everything. */
   readonly truncated?: true;
 }
@@ -56,6 +65,8 @@ interface ResultArtifact {
   readonly uri: string;
   readonly size: number;
   readonly error?: ArtifactError;
+  /** What a JSON file says, with mode `structured`, if there is room for it. */
+  readonly data?: unknown;
 }
 
 /** Bytes of JSON that stay of an error's message. */
@@ -78,6 +89,24 @@ const MAX_EARLIER_BYTES = 1_024;
  * Builds the result below `maxBytes` of JSON. Ids and the error always stay; texts are cut first, then references to artifacts.
  */
 export function buildResult(parts: ResultParts, maxBytes: number): DelegationResult {
+  return withData(parts, buildWithReferences(parts, maxBytes), maxBytes);
+}
+
+/** Adds what JSON files say, in their order, as far as there is room beside everything else. */
+function withData(parts: ResultParts, result: DelegationResult, maxBytes: number): DelegationResult {
+  if (parts.responseMode !== "structured" || result.artifacts === undefined) return result;
+  let left = maxBytes - byteLength(result);
+  const artifacts = result.artifacts.map((reference, index) => {
+    const data = parts.artifacts[index]?.data;
+    const size = data === undefined ? 0 : Buffer.byteLength(`,"data":${JSON.stringify(data)}`);
+    if (data === undefined || size > left) return reference;
+    left -= size;
+    return { ...reference, data };
+  });
+  return { ...result, artifacts };
+}
+
+function buildWithReferences(parts: ResultParts, maxBytes: number): DelegationResult {
   const summary = parts.texts.at(-1) ?? "";
   const earlier = summary.length >= ANSWER_LENGTH ? [] : parts.texts.slice(0, -1);
   const messages = lastOf(earlier, MAX_EARLIER_BYTES);
@@ -131,6 +160,7 @@ function assemble(
   truncated: boolean,
 ): DelegationResult {
   const { error, protocol, remoteTaskId, remoteContextId } = parts;
+  const compact = parts.responseMode === "compact";
   const taskId = remoteTaskId === undefined ? null : short(remoteTaskId, MAX_ID_BYTES);
   return {
     delegation_id: parts.delegationId,
@@ -153,10 +183,14 @@ function assemble(
     remote_protocol: protocol,
     remote_task_id: taskId,
     remote_context_id: remoteContextId === undefined ? null : short(remoteContextId, MAX_ID_BYTES),
-    artifacts: parts.artifacts.slice(0, references).map(referTo),
-    messages: messages.map((text) => ({ role: "assistant", text: wellFormed(text) })),
-    raw_task: { provider: protocol, task_id: taskId },
-    ...(truncated ? { truncated } : {}),
+    ...(compact
+      ? {}
+      : {
+          artifacts: parts.artifacts.slice(0, references).map(referTo),
+          messages: messages.map((text) => ({ role: "assistant" as const, text: wellFormed(text) })),
+          raw_task: { provider: protocol, task_id: taskId },
+        }),
+    ...(truncated || (compact && parts.artifacts.length > 0) ? { truncated: true } : {}),
   };
 }
 

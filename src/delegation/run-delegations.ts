@@ -9,7 +9,7 @@ import { type DelegatingRun, type Delegator, runKey } from "./delegator.js";
 import type { DelegationErrorCode } from "./events.js";
 import { clampTimeout } from "./policy.js";
 import type { RemoteEntry } from "./registry.js";
-import type { RemoteInput, RemoteInputArtifact } from "./remote.js";
+import type { RemoteInput, RemoteInputArtifact, RemoteQuestion } from "./remote.js";
 import { type DelegationRequest, requestText } from "./request.js";
 import type { DelegationResult } from "./result.js";
 
@@ -22,6 +22,11 @@ export interface Wait {
   readonly cancelled?: AbortSignal;
   /** Milliseconds after which the caller gets what stands by then; without end when absent. */
   readonly budgetMs?: number;
+  /** The caller can ask a person: it gets a question when there is one, whatever the policy. */
+  readonly asks?: {
+    /** One that it has asked in vain; it waits on for whoever answers that. */
+    readonly besides?: RemoteQuestion;
+  };
 }
 
 /** The delegations of one run. */
@@ -89,12 +94,50 @@ export class RunDelegations {
    * @throws TroupeError `result_expired`, `nothing_asked`, `capability_unsupported`, or why the remote did not take it.
    */
   async reply(delegationId: string, input: RemoteInput, wait: Wait = {}): Promise<DelegationResult> {
+    return this.#await(await this.#answer(delegationId, input, "parent"), wait);
+  }
+
+  /**
+   * A person answers what a delegation of this run asks.
+   * @throws TroupeError `result_expired`, `nothing_asked`, `capability_unsupported`, or why the remote did not take it.
+   */
+  async answer(delegationId: string, input: RemoteInput): Promise<void> {
+    await this.#answer(delegationId, input, "person");
+  }
+
+  /** A person does not want to answer: the delegation ends. Nothing happens when it asks nothing. */
+  decline(delegationId: string): void {
+    const delegation = this.#isOwn(delegationId) ? this.delegator.active(delegationId) : undefined;
+    const { question } = delegation?.state ?? {};
+    if (delegation === undefined || question === undefined) return;
+    delegation.apply({ type: "answered", by: "person" });
+    const reason = `The person declined to answer: ${question.prompt}`;
+    delegation.apply({ type: "stop", cause: "input_required", reason });
+  }
+
+  /** Resolves when `question` of a delegation waits for no answer any more. */
+  async unasked(delegationId: string, question: RemoteQuestion): Promise<void> {
+    if (this.#isOwn(delegationId)) await this.delegator.active(delegationId)?.unasked(question);
+  }
+
+  /** A delegation of this run, running or ended, as long as it is kept. */
+  state(delegationId: string): DelegationState | undefined {
+    return this.#isOwn(delegationId) ? this.delegator.get(delegationId)?.state : undefined;
+  }
+
+  /**
+   * How a delegation of this run stands at this moment.
+   * @throws TroupeError `result_expired`.
+   */
+  snapshot(delegationId: string): DelegationResult {
     const own = this.#own(delegationId);
-    if (!(own instanceof ActiveDelegation)) {
-      throw new TroupeError<DelegationErrorCode>("nothing_asked", "The delegation is over.");
-    }
-    await own.reply(input, "parent");
-    return this.#await(own, wait);
+    return own instanceof ActiveDelegation ? own.snapshot() : own;
+  }
+
+  /** The id of the delegation that a tool call started. */
+  async startedBy(callId: string): Promise<string | undefined> {
+    const delegation = await this.#byCall.get(callId)?.catch(() => undefined);
+    return delegation?.state.identity.delegationId;
   }
 
   /** The delegation that a tool call started, if it has got that far. */
@@ -118,14 +161,29 @@ export class RunDelegations {
     this.#correlator.close();
   }
 
-  async #await(delegation: ActiveDelegation, { cancelled, budgetMs }: Wait): Promise<DelegationResult> {
+  async #answer(
+    delegationId: string,
+    input: RemoteInput,
+    by: "person" | "parent",
+  ): Promise<ActiveDelegation> {
+    const own = this.#own(delegationId);
+    if (!(own instanceof ActiveDelegation)) {
+      throw new TroupeError<DelegationErrorCode>("nothing_asked", "The delegation is over.");
+    }
+    await own.reply(input, by);
+    return own;
+  }
+
+  async #await(delegation: ActiveDelegation, { cancelled, budgetMs, asks }: Wait): Promise<DelegationResult> {
     const onCancel = () =>
       delegation.apply({ type: "stop", cause: "cancel", reason: "the parent agent took the call back" });
     if (cancelled?.aborted) onCancel();
     else cancelled?.addEventListener("abort", onCancel, { once: true });
     try {
-      const returnsQuestions = delegation.state.inputRequired === "return";
-      const asked = returnsQuestions ? [delegation.asked().then(() => delegation.snapshot())] : [];
+      const returnsQuestions = delegation.state.inputRequired === "return" || asks !== undefined;
+      const asked = returnsQuestions
+        ? [delegation.asked(asks?.besides).then(() => delegation.snapshot())]
+        : [];
       const first = Promise.race([delegation.answer, ...asked]);
       if (budgetMs === undefined) return await first;
       return (await withinTime(this.delegator.options.clock, budgetMs, first)) ?? delegation.snapshot();
@@ -198,6 +256,7 @@ export class RunDelegations {
             objective: request.objective,
             correlation: correlation.level,
             maxResultBytes: entry.policy.maxResultBytes,
+            responseMode: entry.policy.responseMode,
             inputRequired: entry.policy.inputRequired,
             ...(fingerprint === undefined ? {} : { cardFingerprint: fingerprint }),
           },

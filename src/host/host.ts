@@ -13,7 +13,7 @@ import { type ArtifactStore, createMemoryArtifactStore } from "../delegation/art
 import { Delegator } from "../delegation/delegator.js";
 import type { DelegationPolicy } from "../delegation/policy.js";
 import { RemoteRegistry, type RemoteState } from "../delegation/registry.js";
-import type { RemoteAgent } from "../delegation/remote.js";
+import type { RemoteAgent, RemoteInput } from "../delegation/remote.js";
 import type { Journal } from "../journal/journal.js";
 import { createMemoryJournal } from "../journal/memory-journal.js";
 import { VERSION } from "../version.js";
@@ -53,6 +53,11 @@ export interface HostOptions {
   readonly shortcuts?: readonly string[];
   /** Milliseconds after which a delegating call answers `working`, and the delegation goes on; without end by default. */
   readonly syncBudgetMs?: number;
+  /**
+   * Asks the remotes' questions through the parent's MCP client as well, where it can show a form. Off by default: a program that
+   * the host drives would ask the same person twice.
+   */
+  readonly elicitation?: boolean;
   /** How subagents are encoded for clients that do not say what they know. */
   readonly subagents?: SubagentEncoding;
   /** Milliseconds of silence before a stream gets a comment; default 15,000. */
@@ -87,6 +92,11 @@ export interface Host {
     prompt: string,
     options?: { readonly threadId?: string; readonly runId?: string },
   ): HostRun;
+  /**
+   * Answers what a delegation asks, as `POST /delegations/:id/input` does.
+   * @throws TroupeError `nothing_asked`, `capability_unsupported`, or why the remote did not take it.
+   */
+  answer(delegationId: string, input: RemoteInput): Promise<void>;
   /** Asks all sub-agents what they are. Who does not answer is reported, and asked again when it is called. */
   probe(): Promise<RemoteState[]>;
   /**
@@ -135,6 +145,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
             url: mcpUrl,
             tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
             ...(options.syncBudgetMs === undefined ? {} : { syncBudgetMs: options.syncBudgetMs }),
+            elicitation: options.elicitation ?? false,
           }),
         ];
   const agents = new Map(Object.entries(options.agents));
@@ -172,6 +183,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         throw new TroupeError("invalid_input", `Run ${runId} of this thread is over.`);
       return { runId, threadId, run: record.run, entries: runEntries(journal, thread, runId, record.first) };
     },
+    answer: (delegationId, input) => delegator.reply(delegationId, input),
     probe: () => registry.probe(options.probeTimeoutMs ?? 5_000),
     async listen({ hostname = "127.0.0.1", port = 4100 } = {}) {
       if (!isLoopback(hostname) && options.authorise === undefined) {

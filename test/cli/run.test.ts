@@ -154,6 +154,21 @@ describe("troupe run", () => {
     expect(await isGone(program)).toBe(true);
   });
 
+  it("a kill that it cannot see leaves no scripted program behind", async () => {
+    await using remote = await startRemote();
+    await using folder = await makeFolder();
+    await folder.configure({
+      cardUrl: remote.cardUrl,
+      script: { turns: [[{ say: "Waiting." }, { hang: true }]] },
+    });
+    await using command = troupe(["run", "go"], { cwd: folder.path });
+    await command.says("Waiting.");
+    const program = folder.claudePid();
+    command.child.kill("SIGKILL");
+    expect(await command.exit).toBe("SIGKILL");
+    expect(await isGone(program)).toBe(true);
+  });
+
   it("the end of whoever reads the output cancels the run", async () => {
     await using remote = await startRemote();
     await using folder = await makeFolder();

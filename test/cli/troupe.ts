@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Script } from "../../src/testing/claude/script.js";
 import { scriptedClaude } from "../../src/testing/claude/start.js";
@@ -172,7 +173,6 @@ export function isAlive(pid: number): boolean {
 
 /** Whether a process that was killed is gone: the kernel takes a moment. */
 export async function isGone(pid: number): Promise<boolean> {
-  for (let turns = 0; turns < 20_000 && isAlive(pid); turns++)
-    await new Promise((resolve) => setImmediate(resolve));
+  for (let looks = 0; looks < 1_000 && isAlive(pid); looks++) await setTimeout(10);
   return !isAlive(pid);
 }

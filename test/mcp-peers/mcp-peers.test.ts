@@ -86,26 +86,24 @@ const delegate = (objective: string) => ({ agent: "research", objective });
 const names = (frames: readonly Frame[]) => frames.map(({ event }) => event.name);
 
 describe.each(["modern", "legacy"] as const)("a foreign MCP client, %s", (era) => {
-  it("lists the one tool with its agents, and is told how to use it", async () => {
+  it("lists the tool that delegates with its agents, and is told how to use it", async () => {
     await using run = await openRun();
     await using peer = run.peer(era);
     const { instructions } = await peer.connect();
     expect(instructions).toContain("hand tasks to other agents");
     const { tools } = await peer.list();
-    expect(tools).toMatchObject([
-      {
-        name: "delegate_to_agent",
-        inputSchema: {
-          type: "object",
-          properties: { agent: { enum: ["research"] } },
-          additionalProperties: false,
-        },
-        outputSchema: { type: "object" },
-        annotations: { readOnlyHint: true, destructiveHint: false },
-        _meta: { "anthropic/alwaysLoad": true },
+    const tool = tools.find(({ name }) => name === "delegate_to_agent");
+    expect(tool).toMatchObject({
+      inputSchema: {
+        type: "object",
+        properties: { agent: { enum: ["research"] } },
+        additionalProperties: false,
       },
-    ]);
-    expect(String(tools[0]?.description)).toContain("research: Searches sources");
+      outputSchema: { type: "object" },
+      annotations: { readOnlyHint: true, destructiveHint: false },
+      _meta: { "anthropic/alwaysLoad": true },
+    });
+    expect(String(tool?.description)).toContain("research: Searches sources");
   });
 
   it("cases 001, 110, 112: calls it, gets progress and the whole result twice, and the run shows it as its own", async () => {

@@ -39,7 +39,7 @@ async function cancelCalls(host: TestHost) {
 }
 
 describe.each(["modern", "legacy"] as const)("S1 section 19, MCP %s", (era) => {
-  it("scenario 1: a remote streams text and an artifact", async () => {
+  it("scenario 1: a remote streams text and an artifact; case 009: by the stream, not by MCP progress", async () => {
     await using host = await startTestHost({
       script: script("#say One. \n#say Two.\n#artifact report.md 3000"),
       era,

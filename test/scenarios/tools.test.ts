@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { collect, customValue, type Frame } from "../support/frames.js";
-import { startTestHost } from "../support/host.js";
+import { collect, customValue, type Frame, framesOf } from "../support/frames.js";
+import { startTestHost, type TestHost } from "../support/host.js";
 import { verify } from "../support/verify.js";
 
 const resultsOf = (frames: readonly Frame[]) =>
@@ -69,6 +69,48 @@ describe.each(["modern", "legacy"] as const)("tools of the endpoint, MCP %s", (e
     expect(names.at(-1)).toBe("RUN_FINISHED");
   });
 });
+
+describe.each(["modern", "legacy"] as const)(
+  "a remote's question and the parent's own client, MCP %s",
+  (era) => {
+    const script = { turns: [[delegate("#input Which city?\n#say Booked."), { say: "ok" }]] };
+    const answer = (host: TestHost, id: unknown, text: string) =>
+      host.send(`/delegations/${id}/input`, { text });
+
+    it("is not asked twice: the host's own client is left alone", async () => {
+      await using host = await startTestHost({ script, era });
+      const frames: Frame[] = [];
+      for await (const frame of framesOf(await host.post("go"))) {
+        frames.push(frame);
+        if (frame.event.name === "subagent.input_required")
+          expect((await answer(host, customValue(frame).delegationId, "Rome")).status).toBe(202);
+      }
+      await verify(frames);
+      expect(resultsOf(frames)[0]).toMatchObject({ status: "completed" });
+      expect(frames.filter(({ event }) => event.name === "approval.requested")).toEqual([]);
+      expect((await host.remote.seen()).filter(({ method }) => /send/i.test(method))).toHaveLength(2);
+    });
+
+    it("with the option on, the program shows a form, and its answer reaches the remote on the same task", async () => {
+      await using host = await startTestHost({ script, era, host: { elicitation: true } });
+      const frames: Frame[] = [];
+      for await (const frame of framesOf(await host.post("go"))) {
+        frames.push(frame);
+        if (frame.event.name !== "approval.requested") continue;
+        const { approvalId } = customValue(frame);
+        const decision = { decision: "approve", input: { answer: "Rome" } };
+        expect((await host.send(`/approvals/${approvalId}`, decision)).status).toBe(202);
+      }
+      await verify(frames);
+      expect(resultsOf(frames)[0]).toMatchObject({ status: "completed" });
+      const resolved = frames.find(({ event }) => event.name === "subagent.input_resolved");
+      expect(customValue(resolved)).toMatchObject({ by: "person" });
+      const sent = (await host.remote.seen()).filter(({ method }) => /send/i.test(method));
+      expect(sent).toHaveLength(2);
+      expect(JSON.stringify(sent[1]?.params)).toContain("Rome");
+    });
+  },
+);
 
 describe("tools of the endpoint", () => {
   it("S2: each skill is a tool of its own, and the remote learns which was called", async () => {

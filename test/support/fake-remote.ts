@@ -85,6 +85,8 @@ export class FakeRemote implements RemoteAgent {
   });
   onStart: (task: FakeTask) => void = () => undefined;
   onCancel: () => Promise<RemoteCancelAnswer> = async () => ({ outcome: "cancelled" });
+  /** Absent by default, as with a remote that cannot be answered. */
+  answer?: NonNullable<RemoteAgent["answer"]>;
   onLook: () => Promise<{ over: boolean; remoteStatus: string }> = async () => ({
     over: false,
     remoteStatus: "working",

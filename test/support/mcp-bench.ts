@@ -1,4 +1,4 @@
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, type ElicitResult, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { McpEndpoint } from "../../src/bridges/mcp/endpoint.js";
 import type { McpAnswer, McpCall, McpTool, McpToolset } from "../../src/bridges/mcp/tool.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
@@ -22,14 +22,31 @@ export interface PendingCall extends McpCall {
   answer(answer: McpAnswer): void;
 }
 
-/** A client of an era, connected to an endpoint without a port. */
-export async function connectTo(endpoint: McpEndpoint, era: Era, token: string): Promise<Client> {
+/** What a client shows to its person. */
+export interface ShownForm {
+  readonly message: string;
+  readonly requestedSchema?: unknown;
+}
+
+/**
+ * A client of an era, connected to an endpoint without a port.
+ * @param elicit its person; without one the client declares no elicitation.
+ */
+export async function connectTo(
+  endpoint: McpEndpoint,
+  era: Era,
+  token: string,
+  elicit?: (form: ShownForm) => ElicitResult | Promise<ElicitResult>,
+): Promise<Client> {
   const transport = new StreamableHTTPClientTransport(new URL("http://127.0.0.1:4000/mcp"), {
     requestInit: { headers: { authorization: `Bearer ${token}`, host: "127.0.0.1:4000" } },
     fetch: (url, init) => endpoint.fetch(new Request(url, init)),
   });
   const options = era === "modern" ? { versionNegotiation: { mode: "auto" as const } } : {};
-  const client = new Client({ name: "test", version: "1" }, options);
+  const capabilities = elicit === undefined ? {} : { capabilities: { elicitation: { form: {} } } };
+  const client = new Client({ name: "test", version: "1" }, { ...options, ...capabilities });
+  if (elicit !== undefined)
+    client.setRequestHandler("elicitation/create", ({ params }) => elicit(params as ShownForm));
   await client.connect(transport);
   return client;
 }

@@ -13,9 +13,10 @@ const outputSchema = {
   properties: {
     delegation_id: { type: "string" },
     agent: { type: "string" },
-    status: { type: "string", enum: ["working", "completed", "failed", "cancelled"] },
+    status: { type: "string", enum: ["working", "needs_input", "completed", "failed", "cancelled"] },
     summary: { type: "string" },
     error: { type: "object" },
+    input_request: { type: "object" },
     remote_protocol: { type: "string" },
     remote_task_id: { type: ["string", "null"] },
     remote_context_id: { type: ["string", "null"] },

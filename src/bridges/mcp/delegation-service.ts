@@ -26,17 +26,28 @@ export interface DelegationServiceOptions {
   readonly tools?: Partial<CatalogOptions>;
   /** Milliseconds after which a call answers `working` and the delegation goes on; without end by default. */
   readonly syncBudgetMs?: number;
+  /**
+   * Asks the remotes' questions through the MCP client as well, where it can show a form. Off by default: a program that the host
+   * drives would ask the same person twice.
+   */
+  readonly elicitation?: boolean;
 }
 
 /** Gives each run the delegation tool, by an MCP server of its own behind the host's endpoint. */
 export function createDelegationService(options: DelegationServiceOptions): RunService {
-  const { delegator, registry, endpoint, url, tools, syncBudgetMs } = options;
+  const { delegator, registry, endpoint, url, tools, syncBudgetMs, elicitation = false } = options;
+  const { clock } = delegator.options;
   const catalog = new ToolCatalog(registry, { toolset: "generic", shortcuts: [], ...tools });
   return {
     name: MCP_SERVER_NAME,
     async attach(run: RunContext): Promise<RunAttachment> {
       const delegations = delegator.openRun({ runId: run.runId, thread: run.thread ?? run.runId });
-      const access = endpoint.addRun(run.token, new DelegationToolset(delegations, catalog, syncBudgetMs));
+      const toolset = new DelegationToolset(delegations, catalog, {
+        clock,
+        elicitation,
+        ...(syncBudgetMs === undefined ? {} : { budgetMs: syncBudgetMs }),
+      });
+      const access = endpoint.addRun(run.token, toolset);
       const ignoreChanges = registry.onChange(() => access.toolsChanged());
       const longest = Math.max(
         ...registry.keys().map((key) => registry.get(key)?.policy.maxTimeoutMs ?? 0),

@@ -9,11 +9,15 @@ interface Session {
   readonly mcp: McpServer;
   readonly openStreams: Set<object>;
   gone?: Timer;
+  /** When its last request came. */
+  usedAt: number;
   closed?: true;
 }
 
 /** How long a session without any stream may take to resume, in milliseconds. */
 const RESUME_WITHIN_MS = 10_000;
+/** How long a session may be unused; most clients never end theirs. */
+const IDLE_MS = 1_800_000;
 /** What a client is told to wait before it resumes, in milliseconds. */
 const RETRY_MS = 300;
 
@@ -31,11 +35,13 @@ export class LegacySessions {
   ) {}
 
   async handle(request: Request, parsedBody: unknown): Promise<Response> {
+    this.#closeUnused();
     const id = request.headers.get("mcp-session-id");
     const session = id === null ? await this.#open(request, parsedBody) : this.#sessions.get(id);
     if (session instanceof Response) return session;
     // After a 404 the client initializes again and repeats its call under the same call id.
     if (session === undefined) return rpcError(404, -32001, "Session not found");
+    session.usedAt = this.options.clock.now();
     return this.#watch(session, await session.transport.handleRequest(request, { parsedBody }));
   }
 
@@ -45,6 +51,16 @@ export class LegacySessions {
 
   async close(): Promise<void> {
     await Promise.allSettled([...this.#sessions.values()].map(({ mcp }) => mcp.close()));
+  }
+
+  /** With each request, which is the only time when sessions become more. */
+  #closeUnused(): void {
+    const before = this.options.clock.now() - IDLE_MS;
+    for (const [id, { mcp, openStreams, usedAt }] of this.#sessions) {
+      if (usedAt > before || openStreams.size > 0) continue;
+      this.#sessions.delete(id);
+      void mcp.close().catch(() => undefined);
+    }
   }
 
   async #open(request: Request, parsedBody: unknown): Promise<Session | Response> {
@@ -65,7 +81,7 @@ export class LegacySessions {
         this.#sessions.set(id, session);
       },
     });
-    const session: Session = { transport, mcp, openStreams: new Set() };
+    const session: Session = { transport, mcp, openStreams: new Set(), usedAt: clock.now() };
     mcp.server.onclose = () => {
       session.closed = true;
       session.gone?.cancel();

@@ -1,14 +1,20 @@
 import {
   type CallToolResult,
+  CLIENT_CAPABILITIES_META_KEY,
+  type ClientCapabilities,
   fromJsonSchema,
+  type InputRequiredResult,
+  inputRequired,
   type JsonSchemaValidator,
   type jsonSchemaValidator,
   McpServer,
   type RegisteredTool,
   type ServerContext,
 } from "@modelcontextprotocol/server";
+import { z } from "zod";
 import type { Clock, Timer } from "../../core/clock.js";
-import type { McpAnswer, McpCall, McpTool, McpToolset } from "./tool.js";
+import { elicitRequest, serveTasks, TASKS_EXTENSION, taskResult, toolResult } from "./protocol.js";
+import type { McpCall, McpQuestion, McpTool, McpToolset } from "./tool.js";
 
 /** Options of a {@link RunServer}. */
 export interface RunServerOptions {
@@ -18,6 +24,8 @@ export interface RunServerOptions {
   readonly onError: (error: Error) => void;
 }
 
+/** A form stays as long as its question, which has a limit of its own; the SDK's default would be a minute. */
+const FORM_MS = 2_147_483_647;
 /** Claude Code drops a call that is silent for 300 s, others after 60; progress resets that. */
 const PROGRESS_MS = 15_000;
 
@@ -42,6 +50,7 @@ function schemaOf(json: Record<string, unknown>): Schema {
 /** Makes MCP servers that all serve the tools of one run. */
 export class RunServer {
   readonly #tools = new WeakMap<McpServer, Map<string, RegisteredTool>>();
+  readonly #eras = new WeakMap<McpServer, "modern" | "legacy">();
   readonly #openCalls = new Set<Promise<unknown>>();
 
   constructor(
@@ -50,12 +59,18 @@ export class RunServer {
   ) {}
 
   /** A server for one request of the modern era, or for one legacy session. */
-  create(_era: "modern" | "legacy"): McpServer {
+  create(era: "modern" | "legacy"): McpServer {
     const info = { name: "troupe", title: "Troupe", version: this.options.version };
+    const { tasks } = this.toolset;
+    const extensions =
+      era === "legacy" || tasks === undefined ? {} : { extensions: { [TASKS_EXTENSION]: {} } };
     const server = new McpServer(info, {
-      capabilities: { tools: { listChanged: true } },
+      capabilities: { tools: { listChanged: true }, ...extensions },
       instructions: this.options.instructions,
+      jsonSchemaValidator: acceptAnything,
     });
+    if (era === "modern" && tasks !== undefined) serveTasks(server, tasks);
+    this.#eras.set(server, era);
     server.server.onerror = this.options.onError;
     this.#tools.set(server, new Map());
     this.refresh(server);
@@ -99,16 +114,23 @@ export class RunServer {
       _meta: { "anthropic/alwaysLoad": true },
     };
     return server.registerTool(name, config, (input: unknown, context: ServerContext) => {
-      const call = this.#call(name, input, context);
+      const call = this.#call(server, name, input, context);
       this.#openCalls.add(call);
       void call.finally(() => this.#openCalls.delete(call)).catch(() => undefined);
       return call;
     });
   }
 
-  async #call(tool: string, input: unknown, context: ServerContext): Promise<CallToolResult> {
+  async #call(
+    server: McpServer,
+    tool: string,
+    input: unknown,
+    context: ServerContext,
+  ): Promise<CallToolResult | InputRequiredResult> {
     const meta: Record<string, unknown> = context.mcpReq._meta ?? {};
     const callId = meta["claudecode/toolUseId"] ?? meta.callId;
+    const hint = context.mcpReq.requestState();
+    const answers = context.mcpReq.inputResponses;
     const cancelled = new AbortController();
     let settled = false;
     // The signal also fires right after every answer in the modern era, so it counts only before.
@@ -120,15 +142,56 @@ export class RunServer {
       tool,
       input,
       cancelled: cancelled.signal,
+      canAsk: canShowForms(server.server.getClientCapabilities()),
+      takesTask: declaresTasks(context),
       ...(typeof callId === "string" ? { callId } : {}),
+      ...(typeof hint === "string" ? { hint } : {}),
+      ...(answers === undefined ? {} : { answers }),
     };
     const beat = this.#beat(context, meta.progressToken, () => this.toolset.progress(call));
     try {
-      return asToolResult(await this.toolset.call(call));
+      let reply = await this.toolset.call(call);
+      if ("form" in reply && this.#eras.get(server) === "modern") {
+        const { form, hint: requestState } = reply;
+        return inputRequired({ inputRequests: { [form.key]: elicitRequest(form) }, requestState });
+      }
+      // An older client is asked on the open call. It is left alone when the answer comes from elsewhere meanwhile.
+      while ("form" in reply) {
+        const given = await this.#ask(context, reply);
+        const { aborted } = context.mcpReq.signal;
+        // Nobody hears this. The question stays open for others, and for the same call in a new session.
+        if (aborted && !cancelled.signal.aborted) throw new Error("The client is gone.");
+        reply = await this.toolset.call({ ...call, hint: reply.hint, answers: given });
+      }
+      return "task" in reply ? taskResult(reply.task) : toolResult(reply);
     } finally {
       settled = true;
       beat.cancel();
       context.mcpReq.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  /** Shows a form to a legacy client's person. Never rejects: a client that cannot show it has not answered. */
+  async #ask(context: ServerContext, question: McpQuestion): Promise<Record<string, unknown>> {
+    const { key } = question.form;
+    const over = new AbortController();
+    const { params } = elicitRequest(question.form);
+    const { signal } = context.mcpReq;
+    let onAbort: () => void = () => undefined;
+    const takenBack = new Promise<void>((resolve) => {
+      onAbort = resolve;
+      signal.addEventListener("abort", onAbort, { once: true });
+    });
+    const asking = context.mcpReq
+      .elicitInput(params, { signal: over.signal, timeout: FORM_MS })
+      .then((response) => ({ [key]: response }))
+      .catch(() => ({ [key]: { action: "cancel" } }));
+    const pointless = Promise.race([question.pointless(), takenBack]).then(() => ({}));
+    try {
+      return await Promise.race([asking, pointless]);
+    } finally {
+      over.abort("the question waits for no answer any more");
+      signal.removeEventListener("abort", onAbort);
     }
   }
 
@@ -154,11 +217,17 @@ function isCancel(reason: unknown): boolean {
   return !/connection closed|timed? ?out/i.test(String(reason instanceof Error ? reason.message : reason));
 }
 
-function asToolResult({ structured, isError, meta }: McpAnswer): CallToolResult {
-  return {
-    content: [{ type: "text", text: JSON.stringify(structured) }],
-    structuredContent: structured,
-    isError,
-    ...(meta === undefined ? {} : { _meta: meta }),
-  };
+/** A client that says nothing more of elicitation than that it can means forms. */
+function canShowForms(capabilities: ClientCapabilities | undefined): boolean {
+  const elicitation = capabilities?.elicitation;
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+const envelope = z.object({
+  [CLIENT_CAPABILITIES_META_KEY]: z.object({ extensions: z.object({ [TASKS_EXTENSION]: z.unknown() }) }),
+});
+
+function declaresTasks({ mcpReq }: ServerContext): boolean {
+  const declared = envelope.safeParse(mcpReq.envelope).data?.[CLIENT_CAPABILITIES_META_KEY].extensions;
+  return declared?.[TASKS_EXTENSION] !== undefined;
 }

@@ -1,8 +1,15 @@
-import { emitKeypressEvents } from "node:readline";
 import { createLogUpdate } from "log-update";
 import pc from "picocolors";
-import { type ItemView, isPending, isSubagentOver, type RunView } from "../../client/view.js";
-import type { Decide, Printer } from "./printer.js";
+import {
+  delegationsOf,
+  type ItemView,
+  isPending,
+  isSubagentOver,
+  type RunView,
+  type SubagentView,
+} from "../../client/view.js";
+import { type Key, type Keyboard, listenToKeys } from "./keyboard.js";
+import type { Printer, Replies } from "./printer.js";
 import { oneLine, type RenderOptions, renderEnd, renderItem, renderRun } from "./render.js";
 
 const FRAME_MS = 80;
@@ -20,12 +27,15 @@ export class LivePrinter implements Printer {
   /** Items of the run that are printed for good. */
   #settled = 0;
   #note = "";
+  /** The answer that is being written. */
+  #typed = "";
+  readonly #keyboard: Keyboard;
   readonly #timer: NodeJS.Timeout;
 
-  constructor(private readonly decide: Decide) {
+  constructor(private readonly replies: Replies) {
     this.#timer = setInterval(() => this.#frame(), FRAME_MS);
     this.#timer.unref();
-    this.#listen();
+    this.#keyboard = listenToKeys((key) => this.#key(key));
   }
 
   update(run: RunView): void {
@@ -50,8 +60,7 @@ export class LivePrinter implements Printer {
   close(): void {
     clearInterval(this.#timer);
     this.#draw.done();
-    if (process.stdin.isTTY) process.stdin.setRawMode(false);
-    process.stdin.pause();
+    this.#keyboard.close();
   }
 
   #frame(): void {
@@ -61,12 +70,8 @@ export class LivePrinter implements Printer {
     this.#settle(run, open < 0 ? run.items.length : open);
     const options = this.#options();
     const lines = renderRun({ ...run, items: run.items.slice(this.#settled) }, options);
-    const question = run.approvals.find(isPending);
-    if (question !== undefined)
-      lines.push(
-        "",
-        `${pc.yellow("?")} ${oneLine(question.request.title, options.width - QUESTION_WIDTH)} ${pc.dim("[y] allow  [n] deny")}`,
-      );
+    const asked = this.#asked(run, options.width);
+    if (asked.length > 0) lines.push("", ...asked);
     else if (lines.length === 0) lines.push(pc.dim("Working…"));
     if (this.#note !== "") lines.push("", pc.yellow(this.#note));
     this.#draw(lines.slice(-this.#height()).join("\n"));
@@ -91,21 +96,42 @@ export class LivePrinter implements Printer {
     return Math.max(4, (process.stdout.rows ?? 24) - 2);
   }
 
-  #listen(): void {
-    if (!process.stdin.isTTY) return;
-    emitKeypressEvents(process.stdin);
-    process.stdin.setRawMode(true);
-    process.stdin.on(
-      "keypress",
-      (character: string | undefined, key: { ctrl?: boolean; name?: string } | undefined) => {
-        // Raw mode takes the signal away from Ctrl-C.
-        if (key?.ctrl && key.name === "c") process.kill(process.pid, "SIGINT");
-        const question = this.#run?.approvals.find(isPending);
-        if (question === undefined || (character !== "y" && character !== "n")) return;
-        this.decide(question.request.approvalId, character === "y");
-      },
-    );
+  /** What waits for the person: one question at a time, the local agent's first. */
+  #asked(run: RunView, width: number): string[] {
+    const approval = run.approvals.find(isPending);
+    if (approval !== undefined) {
+      const title = oneLine(approval.request.title, width - QUESTION_WIDTH);
+      return [`${pc.yellow("?")} ${title} ${pc.dim("[y] allow  [n] deny")}`];
+    }
+    const remote = waiting(run);
+    if (remote === undefined) return [];
+    return [
+      `${pc.yellow("?")} ${pc.bold(remote.agentKey)} asks: ${oneLine(remote.prompt ?? "", width - QUESTION_WIDTH)}`,
+      `  ${pc.cyan(">")} ${oneLine(this.#typed, width - QUESTION_WIDTH)}▏ ${pc.dim("[Enter] answers")}`,
+    ];
   }
+
+  #key({ text, name }: Key): void {
+    const run = this.#run;
+    if (run === undefined) return;
+    const approval = run.approvals.find(isPending);
+    if (approval !== undefined) {
+      if (text === "y" || text === "n") this.replies.decide(approval.request.approvalId, text === "y");
+      return;
+    }
+    const remote = waiting(run);
+    if (remote === undefined) return;
+    if (name === "return" && this.#typed.trim() !== "") {
+      this.replies.answer(remote.delegationId, this.#typed.trim());
+      this.#typed = "";
+    } else if (name === "backspace") this.#typed = [...this.#typed].slice(0, -1).join("");
+    else this.#typed += text.replace(/\p{Cc}/gu, "");
+  }
+}
+
+/** The first remote agent that waits for words. */
+function waiting(run: RunView): SubagentView | undefined {
+  return delegationsOf(run).find(({ state, takesAnswer }) => state === "needs_you" && takesAnswer);
 }
 
 function isSettled(item: ItemView): boolean {

@@ -8,7 +8,7 @@ import {
   subagentWord,
   summaryOf,
 } from "../../client/wording.js";
-import type { Decide, Printer } from "./printer.js";
+import type { Printer, Replies } from "./printer.js";
 import { clean, oneLine, renderEnd, wrap } from "./render.js";
 
 const WIDTH = 100;
@@ -19,7 +19,7 @@ export class PlainPrinter implements Printer {
   readonly #unfinished = new Map<string, string>();
   readonly #printedTools = new Set<string>();
 
-  constructor(private readonly decide: Decide) {}
+  constructor(private readonly replies: Replies) {}
 
   update(run: RunView, { event }: ThreadEntry): void {
     switch (event.type) {
@@ -33,7 +33,7 @@ export class PlainPrinter implements Printer {
         this.#line(
           `? ${event.approval.title}: denied, because nobody can answer here. Set permissions in the config.`,
         );
-        if (run.approvals.some(isPending)) this.decide(event.approval.approvalId, false);
+        if (run.approvals.some(isPending)) this.replies.decide(event.approval.approvalId, false);
         return;
       case "notice":
         return this.#line(`! ${event.message}`);
@@ -54,6 +54,8 @@ export class PlainPrinter implements Printer {
         return this.#line(
           `  ${event.agentKey}: ${event.status}${event.message === undefined ? "" : ` - ${oneLine(event.message, WIDTH)}`}`,
         );
+      case "subagent.input_required":
+        return this.#line(`  ${event.agentKey} asks: ${oneLine(event.prompt, WIDTH)}`);
       case "subagent.artifact":
         return this.#line(
           `    ${event.agentKey} ◆ ${event.artifact.name} (${formatBytes(event.artifact.size)})`,

@@ -13,5 +13,10 @@ export interface Printer {
   close(): void;
 }
 
-/** Answers an approval. */
-export type Decide = (approvalId: string, approve: boolean) => void;
+/** What a person at the terminal can say. */
+export interface Replies {
+  /** Decides an approval of the local agent. */
+  decide(approvalId: string, approve: boolean): void;
+  /** Answers what a remote agent asks; JSON objects count as data. */
+  answer(delegationId: string, text: string): void;
+}

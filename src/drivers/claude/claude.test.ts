@@ -186,7 +186,7 @@ test("an error result is an error for the model too", async () => {
   });
 });
 
-test("a server that cannot be reached is a notice, and the run goes on without it", async () => {
+test("case 013: a server that cannot be reached is a notice, and the run goes on without it", async () => {
   const { mcp } = await serve({});
   const { outcome, events } = run({
     mcpServers: [{ ...mcp, headers: { Authorization: "Bearer wrong" } } as McpServer],
@@ -426,8 +426,15 @@ test("a cancel before the start starts nothing", async () => {
 
 test("case 011: a cancel at any moment leaves nothing behind", async () => {
   const { mcp } = await serve({ delegate_to_agent: answer("x") });
+  // It hangs at the end, so that no moment is too late to cancel.
+  const steps = [
+    { say: "I ask." },
+    { tools: [{ name: "delegate_to_agent", input: { agent: "research" } }] },
+    { say: "This is what it said." },
+    { hang: true as const },
+  ];
   for (let moment = 1; moment <= 12; moment++) {
-    const { outcome, events, cancel, seen } = run({ mcpServers: [mcp] });
+    const { outcome, events, cancel, seen } = run({ mcpServers: [mcp], steps });
     await seen(() => events.length >= moment);
     cancel();
     expect((await outcome).status).toBe("cancelled");

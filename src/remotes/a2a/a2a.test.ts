@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { RemoteAgent, RemoteSignal, RemoteTask } from "../../delegation/remote.js";
+import type { RemoteAgent, RemoteSignal, RemoteTask, RemoteTaskReference } from "../../delegation/remote.js";
+import { HurriedClock } from "../../testing/a2a/hurried-clock.js";
 import { UNICODE_TEXT } from "../../testing/a2a/script.js";
 import {
   type ScriptedAgent,
@@ -203,9 +204,35 @@ describe("a2a against a real agent", () => {
     expect(textOf(signals)).toBe("Forty-two.");
   });
 
-  test("asks for input with the agent's question, and ends there without a fault", async () => {
-    const signals = await run("#say So far\n#input Which year?");
-    expect(signals.at(-1)).toEqual({ type: "input_required", prompt: "Which year?" });
+  test("asks with the agent's question, and goes on in the same iteration with the answer", async () => {
+    const research = remote(agent.cardUrl);
+    const before = (await agent.seen()).length;
+    const signals: RemoteSignal[] = [];
+    let reference: RemoteTaskReference | undefined;
+    let answering: Promise<void> | undefined;
+    for await (const signal of research.start(task("#say So far\n#input Which year?"), never())) {
+      signals.push(signal);
+      if (signal.type === "accepted") reference = { ...signal, taskId: signal.taskId ?? "" };
+      if (signal.type === "input_required" && reference)
+        answering = research.answer?.(reference, { text: "1999" }, never());
+    }
+    await answering;
+    expect(signals).toContainEqual({ type: "input_required", prompt: "Which year?" });
+    expect(textOf(signals)).toBe("So farYou answered: 1999");
+    expect(signals.at(-1)).toEqual({ type: "completed", message: "Done." });
+    const sends = (await agent.seen()).slice(before).filter(({ method }) => /Message/.test(method));
+    expect(sends).toHaveLength(2);
+    expect(sends[1]?.params).toMatchObject({
+      tenant: "acme",
+      message: {
+        taskId: reference?.taskId,
+        contextId: reference?.contextId,
+        parts: [{ text: "1999", mediaType: "text/plain" }],
+      },
+    });
+    await expect(research.answer?.({ taskId: "nobody" }, { text: "x" }, never())).rejects.toMatchObject({
+      code: "nothing_asked",
+    });
   });
 
   test("tells that a sign-in is needed and goes on watching", async () => {
@@ -216,19 +243,21 @@ describe("a2a against a real agent", () => {
   });
 
   test.each([
-    ["#say one\n#drop\n#hang", "interrupted"],
-    ["#say one\n#endstream\n#hang", "closed its stream without a final state"],
-  ])("%j is a disconnect after what was seen", async (text, words) => {
+    ["#say one\n#drop\n#say two\n#artifact big.bin 200000\n#say three", "broke"],
+    ["#say one\n#endstream\n#say two\n#artifact big.bin 200000\n#say three", "without a final state"],
+  ])("case 050: %j comes whole all the same, and is sent once", async (text, words) => {
+    const before = (await agent.seen()).length;
     const signals = await run(text);
-    expect(textOf(signals)).toBe("one");
-    expect(typesOf(signals).filter((type) => type !== "status")).toEqual([
-      "accepted",
-      "text",
-      "disconnected",
+    expect(textOf(signals)).toBe("onetwothree");
+    expect(bytesOf(signals, "big.bin")).toHaveLength(200_000);
+    expect(signals.filter((signal) => signal.type === "status" && signal.status === "reconnecting")).toEqual([
+      { type: "status", status: "reconnecting", message: expect.stringContaining(words) },
     ]);
-    expect(signals.at(-1)).toMatchObject({
-      message: expect.stringMatching(words === "interrupted" ? /broke/ : words),
-    });
+    expect(signals.at(-1)).toEqual({ type: "completed", message: "Done." });
+    const methods = (await agent.seen()).slice(before).map(({ method }) => method);
+    expect(methods.filter((method) => /Message/.test(method))).toHaveLength(1);
+    // The look comes before anything else.
+    expect(methods[1]).toBe("GetTask");
   });
 
   test.each(["#duplicate-terminal", "#late-terminal"])(
@@ -333,15 +362,37 @@ describe("a2a with other settings of a real agent", () => {
     });
   });
 
-  test("an agent that cannot stream is refused before anything is sent", async () => {
-    const agent = await start({ streaming: false });
-    const research = remote(agent.cardUrl);
-    expect((await research.describe(never())).streaming).toBe(false);
-    expect(await collect(research.start(task("#say x"), never()))).toEqual([
-      expect.objectContaining({ type: "failed", code: "capability_unsupported" }),
-    ]);
-    expect(await agent.seen()).toEqual([]);
-  });
+  test.each(["jsonrpc", "rest"] as const)(
+    "an agent that cannot stream is polled over %s",
+    async (binding) => {
+      const agent = await start({ streaming: false, binding, paceMs: 30 });
+      const clock = new HurriedClock(20);
+      const research = remote(agent.cardUrl, { clock, random: () => 0.5 });
+      expect((await research.describe(never())).streaming).toBe(false);
+      const script = "#status Reading\n#say one \n#artifact a.bin 100000\n#say two";
+      const signals = await collect(research.start(task(script), never()));
+      expect(typesOf(signals)[0]).toBe("accepted");
+      expect(typesOf(signals)).not.toContain("text");
+      expect(bytesOf(signals, "a.bin")).toHaveLength(100_000);
+      expect(signals.slice(-2)).toEqual([
+        { type: "status", status: "completed", message: "Done." },
+        { type: "completed", message: "onetwo" },
+      ]);
+      const [send, ...looks] = await agent.seen();
+      expect(send?.params).toMatchObject({ configuration: { returnImmediately: true } });
+      expect(looks.length).toBeGreaterThan(0);
+      expect(clock.pauses[0]).toBe(250);
+
+      const bare = await collect(research.start(task("#message Forty-two."), never()));
+      expect(bare).toEqual([
+        { type: "accepted", contextId: expect.any(String) },
+        { type: "completed", message: "Forty-two." },
+      ]);
+      const failed = await collect(research.start(task("#say half\n#fail No sources"), never()));
+      expect(textOf(failed)).toBe("half");
+      expect(failed.at(-1)).toEqual({ type: "failed", message: "No sources", remoteStatus: "failed" });
+    },
+  );
 
   test("case 070: a card behind auth is read with the credential; a wrong one is named as such and never shown", async () => {
     const agent = await start({ token: "s3cret-token", guardCard: true });
@@ -392,7 +443,8 @@ describe("a2a with other settings of a real agent", () => {
   test("the process of an agent that dies is a disconnect", async () => {
     const agent = await start({});
     const signals: RemoteSignal[] = [];
-    for await (const signal of remote(agent.cardUrl).start(task("#say x\n#hang"), never())) {
+    const dying = remote(agent.cardUrl, { limits: { recoveryMs: 0 } });
+    for await (const signal of dying.start(task("#say x\n#hang"), never())) {
       signals.push(signal);
       if (signal.type === "text") process.kill(agent.pid, "SIGKILL");
     }

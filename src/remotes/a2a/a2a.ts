@@ -1,20 +1,19 @@
-import { type Clock, systemClock, type Timer } from "../../core/clock.js";
+import { systemClock } from "../../core/clock.js";
 import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import type {
   RemoteAgent,
   RemoteCancelAnswer,
   RemoteDescription,
+  RemoteInput,
   RemoteSignal,
   RemoteTask,
   RemoteTaskReference,
 } from "../../delegation/remote.js";
-import { createRedactor } from "../../wire/redact.js";
 import { type Connection, Connector } from "./connection.js";
 import { describeFailure, type Failure, isTaskNotFound } from "./failure.js";
-import { type A2aOptions, checkOptions, secretsOf } from "./options.js";
-import { sendRequest } from "./request.js";
-import { StreamMapper } from "./stream-mapper.js";
+import { type A2aOptions, checkOptions } from "./options.js";
+import { TaskRun } from "./task-run.js";
 import { capText, isFinal, stateWord } from "./words.js";
 
 /** Characters of what a card says of its agent. */
@@ -22,8 +21,8 @@ const MAX_DESCRIPTION = 4_000;
 const MAX_NAME = 200;
 const MAX_SKILLS = 100;
 
-/** How long a stream may stay open after the final state, in milliseconds; some never close it. */
-const DRAIN_MS = 500;
+const DEFAULT_RECOVERY_MS = 60_000;
+const DEFAULT_QUIET_MS = 600_000;
 
 /** What {@link RemoteAgent.look} says of a task that the remote does not know. */
 const NOT_FOUND = "not-found";
@@ -43,17 +42,16 @@ export function a2a(options: A2aOptions): RemoteAgent {
 class A2aRemote implements RemoteAgent {
   readonly key: string;
   readonly protocol = "a2a";
-  readonly #url: string;
-  readonly #clock: Clock;
+  readonly #options: A2aOptions;
   readonly #connector: Connector;
-  readonly #redact: (text: string) => string;
+  readonly #open = new Set<TaskRun>();
+  /** The same, by the remote's names of their tasks. */
+  readonly #runs = new Map<string, TaskRun>();
 
   constructor(options: A2aOptions) {
     this.key = options.name;
-    this.#url = options.endpointUrlOverride ?? options.agentCardUrl;
-    this.#clock = options.clock ?? systemClock;
-    this.#connector = new Connector({ ...options, clock: this.#clock });
-    this.#redact = createRedactor(secretsOf(options.auth));
+    this.#options = options;
+    this.#connector = new Connector(options);
   }
 
   async describe(signal: AbortSignal): Promise<RemoteDescription> {
@@ -72,6 +70,7 @@ class A2aRemote implements RemoteAgent {
       skills: card.skills.slice(0, MAX_SKILLS).map((skill) => ({
         id: skill.id,
         name: capText(skill.name || skill.id, MAX_NAME),
+        ...(skill.inputSchema === undefined ? {} : { inputSchema: skill.inputSchema }),
         ...(skill.description === "" ? {} : { description: capText(skill.description, MAX_DESCRIPTION) }),
       })),
       streaming: card.streaming,
@@ -87,53 +86,41 @@ class A2aRemote implements RemoteAgent {
       if (!signal.aborted) yield failed(this.#failure(error));
       return;
     }
-    if (!connection.card.streaming) {
-      yield {
-        type: "failed",
-        code: "capability_unsupported",
-        message: `The agent "${this.key}" cannot stream, and agents that cannot are not supported yet. Nothing was sent.`,
-      };
-      return;
-    }
-    // Its own signal for this call, so that nothing is left on one that lives longer.
-    const call = new AbortController();
-    const abort = () => call.abort(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    const mapper = new StreamMapper({ redact: this.#redact });
-    let drain: Timer | undefined;
+    const { clock = systemClock, random = Math.random, limits = {} } = this.#options;
+    const names = new Set<string>();
+    const run = new TaskRun(
+      {
+        agent: this.key,
+        channel: connection.channel,
+        streaming: connection.card.streaming,
+        clock,
+        random,
+        recoveryMs: limits.recoveryMs ?? DEFAULT_RECOVERY_MS,
+        quietMs: limits.quietMs ?? DEFAULT_QUIET_MS,
+        redact: (text) => this.#connector.redact(text),
+        describe: (error) => this.#failure(error, connection),
+        named: (taskId) => {
+          names.add(taskId);
+          this.#runs.set(taskId, run);
+        },
+      },
+      task,
+    );
+    this.#open.add(run);
     try {
-      for await (const response of connection.client.sendMessageStream(sendRequest(task), {
-        signal: call.signal,
-      })) {
-        // After the final state the stream is only read to its end, so that its connection can serve the next call.
-        if (mapper.over) continue;
-        for (const signalled of mapper.map(response)) {
-          if (signal.aborted) return;
-          if (mapper.over) drain = this.#clock.timer(DRAIN_MS, () => call.abort());
-          yield signalled;
-        }
-      }
-      if (mapper.over) return;
-      if (mapper.waitsForInput || signal.aborted) return;
-      yield {
-        type: "disconnected",
-        message: `The agent "${this.key}" closed its stream without a final state.`,
-      };
-    } catch (error) {
-      if (mapper.over || signal.aborted) return;
-      const failure = this.#failure(error, connection);
-      // A task that was taken, or may have been, goes on whatever happened to this stream.
-      const lost = mapper.accepted
-        ? failure.code !== "artifact_too_large"
-        : failure.code === "stream_interrupted";
-      if (lost) yield { type: "disconnected", message: failure.message };
-      else yield failed(failure);
+      yield* run.signals(signal);
     } finally {
-      drain?.cancel();
-      signal.removeEventListener("abort", abort);
-      call.abort();
+      this.#open.delete(run);
+      for (const name of names) if (this.#runs.get(name) === run) this.#runs.delete(name);
     }
+  }
+
+  async answer(reference: RemoteTaskReference, input: RemoteInput, signal: AbortSignal): Promise<void> {
+    const run = this.#runs.get(reference.taskId);
+    if (run === undefined) {
+      throw new TroupeError<DelegationErrorCode>("nothing_asked", "The remote agent waits for no answer.");
+    }
+    await run.answer(input, signal);
   }
 
   async cancel(
@@ -145,15 +132,10 @@ class A2aRemote implements RemoteAgent {
     let detail: string;
     try {
       connection = await this.#connector.reconnect(signal);
-      const task = await withOwnSignal(signal, (own) =>
-        (connection as Connection).client.cancelTask(
-          {
-            tenant: "",
-            id: reference.taskId,
-            metadata: { delegationId: request.delegationId, reason: request.reason },
-          },
-          { signal: own },
-        ),
+      const { channel } = connection;
+      const { delegationId, reason } = request;
+      const { task } = await withOwnSignal(signal, (own) =>
+        channel.cancel(reference.taskId, { delegationId, reason }, { signal: own, delegationId }),
       );
       const answer = verdict(stateWord(task.status?.state), isFinal(task.status?.state));
       if (answer) return answer;
@@ -172,10 +154,9 @@ class A2aRemote implements RemoteAgent {
     signal: AbortSignal,
   ): Promise<{ readonly over: boolean; readonly remoteStatus: string }> {
     try {
-      const { client } = await this.#connector.reconnect(signal);
-      const { status } = await withOwnSignal(signal, (own) =>
-        client.getTask({ tenant: "", id: reference.taskId, historyLength: 0 }, { signal: own }),
-      );
+      const { channel } = await this.#connector.reconnect(signal);
+      const { task } = await withOwnSignal(signal, (own) => channel.get(reference.taskId, { signal: own }));
+      const { status } = task;
       return { over: isFinal(status?.state), remoteStatus: stateWord(status?.state) };
     } catch (error) {
       // A task that the remote has forgotten can neither end nor be stopped any more.
@@ -186,14 +167,15 @@ class A2aRemote implements RemoteAgent {
   }
 
   close(): Promise<void> {
+    for (const run of this.#open) run.stop();
     return this.#connector.close();
   }
 
   #failure(error: unknown, connection?: Connection): Failure {
     return describeFailure(error, {
       agent: this.key,
-      url: connection?.interface.url ?? this.#url,
-      redact: this.#redact,
+      url: connection?.interface.url ?? this.#options.endpointUrlOverride ?? this.#options.agentCardUrl,
+      redact: (text) => this.#connector.redact(text),
     });
   }
 }

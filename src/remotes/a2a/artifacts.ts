@@ -26,12 +26,9 @@ export class ArtifactAssembler {
   readonly #thoughts = new Map<string, string>();
   readonly #files = new FileArtifacts();
 
-  constructor(private readonly tools: ToolTraffic) {}
+  #distrust = false;
 
-  /** Whether the agent has said anything. */
-  get hasText(): boolean {
-    return [...this.#spoken.values()].some(({ text }) => text.trim() !== "");
-  }
+  constructor(private readonly tools: ToolTraffic) {}
 
   /** Everything that the agent said, in the order in which it began. */
   get texts(): string[] {
@@ -63,27 +60,42 @@ export class ArtifactAssembler {
     const { parts, signals } = this.#traffic(artifact, false);
     if (parts.length === 0 && artifact.parts.length > 0) return signals;
     if (!this.#isSpoken(artifact, parts)) return [...signals, ...this.#files.snapshot(artifact, parts, last)];
-    const known = this.#spoken.get(artifact.artifactId);
     const text = textOf(parts) ?? "";
-    const stale = known !== undefined && (known.text.startsWith(text) || isRepeating(text, known.chunks));
-    if (!stale) signals.push(...this.#say(artifact.artifactId, text, false));
+    if (this.#believes(artifact.artifactId, text))
+      signals.push(...this.#say(artifact.artifactId, text, false));
     const rest = parts.filter((part) => part.content?.$case !== "text");
     if (rest.length > 0) signals.push(...this.#files.snapshot(artifact, rest, last));
     return signals;
   }
 
   /**
-   * What was said between a snapshot and `next`, the first chunk of a subscription that began without one.
+   * What came between the last snapshot and `next`, the first event of a subscription that began without one.
    * @param stored the artifact as the task shows it now, `next` perhaps among it
    */
-  gap(stored: Artifact, next: string): RemoteSignal[] {
-    const known = this.#spoken.get(stored.artifactId);
+  gap(stored: Artifact, next: Artifact | undefined): RemoteSignal[] {
+    if (next?.artifactId !== stored.artifactId) return this.snapshot(stored, false);
+    if (!this.#isSpoken(stored, stored.parts)) return this.#files.gap(stored, next);
+    const known = this.#spoken.get(stored.artifactId)?.text ?? "";
     const text = textOf(stored.parts) ?? "";
-    if (known === undefined || next === "" || !text.startsWith(known.text)) return [];
-    const missed = text.slice(known.text.length);
-    const twice = missed.lastIndexOf(next + next);
-    const place = twice >= 0 ? twice : missed.lastIndexOf(next);
+    const chunk = textOf(next.parts) ?? "";
+    if (!text.startsWith(known)) return [];
+    const missed = text.slice(known.length);
+    const twice = missed.lastIndexOf(chunk + chunk);
+    const place = twice >= 0 ? twice : missed.lastIndexOf(chunk);
     return this.#say(stored.artifactId, place >= 0 ? missed.slice(0, place) : missed, true);
+  }
+
+  /** From now on snapshots are believed only where they go on, and repeat nothing. */
+  distrust(): void {
+    this.#distrust = true;
+    this.#files.distrust();
+  }
+
+  #believes(artifactId: string, text: string): boolean {
+    const known = this.#spoken.get(artifactId);
+    if (known === undefined) return true;
+    if (this.#distrust) return text.startsWith(known.text) && !isRepeating(text, known.chunks);
+    return text.startsWith(known.text) || !(known.text.startsWith(text) || isRepeating(text, known.chunks));
   }
 
   /** What is no answer: thoughts and tool traffic become signals of their own, the rest is given back. */

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { CardSource } from "./card-source.js";
+import { Credentials } from "./credentials.js";
 import type { A2aOptions } from "./options.js";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];
@@ -28,7 +29,8 @@ describe("CardSource", () => {
   }
 
   function source(agentCardUrl: string, more: Partial<A2aOptions> = {}): CardSource {
-    const cards = new CardSource({ name: "research", agentCardUrl, clock: new ManualClock(), ...more });
+    const options = { name: "research", agentCardUrl, clock: new ManualClock(), ...more };
+    const cards = new CardSource(options, new Credentials(options));
     cleanups.push(() => cards.close());
     return cards;
   }

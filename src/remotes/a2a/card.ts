@@ -51,7 +51,7 @@ const cardSchema = z.object({
   name: text,
   description: text,
   skills: listOf(
-    z.object({ id: z.string().min(1), name: text, description: text, inputSchema: z.unknown() }),
+    z.object({ id: z.string().min(1), name: text, description: text, inputSchema: z.unknown().optional() }),
   ),
   capabilities: z
     .object({

@@ -1,8 +1,8 @@
 import { type Clock, systemClock } from "../../core/clock.js";
+import { WireError } from "../../wire/errors.js";
 import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.js";
 import { createRedactor } from "../../wire/redact.js";
-import { WireError } from "../../wire/errors.js";
-import type { CredentialContext, A2aOptions } from "./options.js";
+import type { A2aOptions, CredentialContext } from "./options.js";
 import { TokenSource } from "./token-source.js";
 
 type Headers = Readonly<Record<string, string>>;

@@ -32,10 +32,15 @@ export interface FailureContext {
   readonly redact: (text: string) => string;
 }
 
-const REFUSED = { code: "remote_rejected", verb: "refused the task" } as const;
+interface Refusal {
+  readonly code: DelegationErrorCode;
+  readonly verb: string;
+}
+
+const REFUSED: Refusal = { code: "remote_rejected", verb: "refused the task" };
 
 /** Specification 9.5, and JSON-RPC 2.0, section 5.1. */
-const RPC_CODES: ReadonlyMap<number, { readonly code: DelegationErrorCode; readonly verb: string }> = new Map([
+const RPC_CODES: ReadonlyMap<number, Refusal> = new Map<number, Refusal>([
   [-32009, { code: "capability_unsupported", verb: "does not speak this version" }],
   [-32008, { code: "capability_unsupported", verb: "requires an extension" }],
   [-32601, { code: "capability_unsupported", verb: "does not know the method" }],
@@ -45,7 +50,7 @@ const RPC_CODES: ReadonlyMap<number, { readonly code: DelegationErrorCode; reado
   [-32002, REFUSED],
   [-32004, REFUSED],
   [-32005, REFUSED],
-] as const);
+]);
 
 /** Characters of a remote's own words in an error. */
 const MAX_REMOTE_WORDS = 300;
@@ -148,7 +153,7 @@ function wireFailure(
 }
 
 /** What the remote's error class means; whatever it is, the task was not taken. */
-function refusal(error: unknown): { readonly code: DelegationErrorCode; readonly verb: string } {
+function refusal(error: unknown): Refusal {
   if (error instanceof RpcError) {
     const known = RPC_CODES.get(error.code);
     if (known !== undefined) return known;

@@ -30,6 +30,13 @@ interface FileArtifact {
 export class FileArtifacts {
   readonly #artifacts = new Map<string, FileArtifact>();
 
+  #distrust = false;
+
+  /** From now on snapshots are believed only where they go on, and repeat nothing. */
+  distrust(): void {
+    this.#distrust = true;
+  }
+
   has(artifactId: string): boolean {
     return this.#artifacts.has(artifactId);
   }
@@ -89,6 +96,26 @@ export class FileArtifacts {
     });
   }
 
+  /** What came before `next` according to `stored`, where `next` may stand once or twice already. */
+  gap(stored: Artifact, next: Artifact): RemoteSignal[] {
+    const known = this.#artifacts.get(stored.artifactId);
+    const [shown] = wholeFiles(new FileArtifacts().update(stored, stored.parts, false, false));
+    const [chunk] = wholeFiles(new FileArtifacts().update(next, next.parts, false, false));
+    if (shown === undefined || chunk === undefined || shown.id !== chunk.id) return [];
+    const file = [...(known?.files.values() ?? [])].find(({ id }) => id === shown.id);
+    const missed = file === undefined ? shown.bytes : beyond(file, shown.bytes);
+    if (typeof missed === "string") return [];
+    const buffer = Buffer.from(missed);
+    const twice = buffer.lastIndexOf(Buffer.concat([chunk.bytes, chunk.bytes]));
+    const place = twice >= 0 ? twice : buffer.lastIndexOf(chunk.bytes);
+    const bytes = place >= 0 ? buffer.subarray(0, place) : buffer;
+    if (bytes.length === 0) return [];
+    const part = stored.parts.find(({ content }) => content?.$case === "raw" || content?.$case === "text");
+    if (part === undefined) return [];
+    const content = { $case: "raw" as const, value: bytes };
+    return this.update(stored, [part.content?.$case === "raw" ? { ...part, content } : part], true, false);
+  }
+
   /** The artifact as a task's snapshot shows it: what goes beyond the bytes that came is added, anything else is not believed. */
   snapshot(artifact: Artifact, parts: readonly Part[], last: boolean): RemoteSignal[] {
     const known = this.#artifacts.get(artifact.artifactId);
@@ -106,6 +133,7 @@ export class FileArtifacts {
       }
       const rest = beyond(file, chunk.bytes);
       if (rest === "stale") continue;
+      if (this.#distrust && (rest === "other" || repeats(file, chunk.bytes))) continue;
       if (rest === "other") {
         Object.assign(file, emptyFile());
         take(file, chunk.bytes);
@@ -131,13 +159,18 @@ function beyond(file: KeptFile, bytes: Uint8Array): Uint8Array | "stale" | "othe
 
 function repeats(file: KeptFile, bytes: Uint8Array): boolean {
   let place = 0;
+  let repeated = false;
   for (const piece of file.pieces) {
     if (piece.size === 0) continue;
     const next = () => digest(bytes.subarray(place, place + piece.size)) === piece.digest;
     if (!next()) return false;
-    while (place + piece.size <= bytes.length && next()) place += piece.size;
+    place += piece.size;
+    while (place + piece.size <= bytes.length && next()) {
+      place += piece.size;
+      repeated = true;
+    }
   }
-  return true;
+  return repeated;
 }
 
 function digest(bytes: Uint8Array): string {

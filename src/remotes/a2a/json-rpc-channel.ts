@@ -52,10 +52,7 @@ export class JsonRpcChannel implements TaskChannel {
     this.#version = options.version;
   }
 
-  async *stream(
-    request: SendMessageRequest,
-    call: CallOptions,
-  ): AsyncGenerator<Delivery, void, undefined> {
+  async *stream(request: SendMessageRequest, call: CallOptions): AsyncGenerator<Delivery, void, undefined> {
     const response = await this.#downgrading(() =>
       this.#open("stream", this.#sendParams(request, undefined), call),
     );
@@ -155,8 +152,9 @@ function single(response: Response, text: string): Delivery {
   let body: unknown;
   try {
     body = parseJson(withoutLeadingControls(text));
-  } catch (error) {
-    if (response.ok) throw error;
+  } catch {
+    // Nothing of the text is quoted. It answers the call, so it is no broken connection.
+    if (response.ok) throw new Error("The answer is not JSON.");
   }
   const known = isObject(body) && ("error" in body || "result" in body);
   if (!response.ok && !(known && isObject(body) && "error" in body)) {

@@ -26,9 +26,10 @@ export function modernResponse(result: unknown): ModernResponse {
   if (kind === "artifact-update" || (kind === undefined && isJson(result.artifact))) {
     return { json: { artifactUpdate: { ...result, artifact: modernArtifact(result.artifact) } } };
   }
-  if (kind === "status-update" || (kind === undefined && result.id === undefined)) {
+  if (kind === "status-update" || (kind === undefined && result.id === undefined && isJson(result.status))) {
     return { json: { statusUpdate: { ...result, status: modernStatus(result.status) } }, ...final };
   }
+  if (kind !== "task" && typeof result.id !== "string") return { json: {} };
   const state = isJson(result.status) ? result.status.state : undefined;
   const bare = kind === undefined && typeof state === "string" && !state.startsWith("TASK_STATE_");
   return { json: { task: modernTask(result) }, ...(bare ? { bare } : {}) };
@@ -58,16 +59,12 @@ function legacyMessage(message: Message): Json {
         case "text":
           return [{ kind: "text", text: content.value }];
         case "raw":
-          return [
-            { kind: "file", file: { ...file, bytes: Buffer.from(content.value).toString("base64") } },
-          ];
+          return [{ kind: "file", file: { ...file, bytes: Buffer.from(content.value).toString("base64") } }];
         case "url":
           return [{ kind: "file", file: { ...file, uri: content.value } }];
         case "data":
           // Version 0.3 knows objects only.
-          return [
-            { kind: "data", data: isJson(content.value) ? content.value : { value: content.value } },
-          ];
+          return [{ kind: "data", data: isJson(content.value) ? content.value : { value: content.value } }];
         default:
           return [];
       }

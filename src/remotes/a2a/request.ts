@@ -1,5 +1,10 @@
 import { type Message, type Part, Role, type SendMessageRequest } from "@a2a-js/sdk";
-import type { RemoteInput, RemoteInputArtifact, RemoteTask, RemoteTaskReference } from "../../delegation/remote.js";
+import type {
+  RemoteInput,
+  RemoteInputArtifact,
+  RemoteTask,
+  RemoteTaskReference,
+} from "../../delegation/remote.js";
 
 /** The request that starts `task`. The tenant is the interface's; the channel adds it. */
 export function sendRequest(task: RemoteTask, returnImmediately: boolean): SendMessageRequest {

@@ -16,6 +16,9 @@ export interface StreamMapperOptions {
   readonly streaming?: boolean;
 }
 
+/** What gemini-cli says of a task that it parked when its client was gone; it asks nobody anything. */
+const PARKED = /^Execution aborted by client\b/i;
+
 /** What a status comes with. */
 interface StatusContext {
   readonly final?: boolean | undefined;
@@ -133,15 +136,14 @@ export class StreamMapper {
   /** What was said before `response`, which begins a subscription without a snapshot, according to `task`. */
   gap(task: Task, response: StreamResponse): RemoteSignal[] {
     const { payload } = response;
-    if (this.#over || payload?.$case !== "artifactUpdate" || !payload.value.append)
-      return this.artifactsOf(task);
-    const { artifact } = payload.value;
-    return task.artifacts.flatMap((stored) => {
-      if (stored.artifactId !== artifact?.artifactId)
-        return this.#shown(this.#artifacts.snapshot(stored, false));
-      const next = artifact.parts.map((part) => (part.content?.$case === "text" ? part.content.value : ""));
-      return this.#shown(this.#artifacts.gap(stored, next.join("")));
-    });
+    if (this.#over) return [];
+    const update = payload?.$case === "artifactUpdate" ? payload.value : undefined;
+    // A replacement needs nothing of what came before it.
+    const next = update?.append ? update.artifact : undefined;
+    const missed = task.artifacts.flatMap((stored) => this.#artifacts.gap(stored, next));
+    // Who begins a subscription so has been seen to store every chunk once more for it.
+    this.#artifacts.distrust();
+    return this.#shown(missed);
   }
 
   #accept(taskId: string, contextId: string): RemoteSignal[] {
@@ -192,6 +194,7 @@ export class StreamMapper {
       return [...(told ?? []), ...this.#ask(status, context, told !== undefined)];
     }
     this.#waits = false;
+    this.#asked = undefined;
     if (state === TaskState.TASK_STATE_AUTH_REQUIRED) {
       return [{ type: "auth_required", ...this.#text(status.message, MAX_CLOSING_TEXT, "prompt") }];
     }
@@ -251,17 +254,15 @@ export class StreamMapper {
       case TaskState.TASK_STATE_CANCELED:
         return [...this.#partial(), { type: "cancelled", ...message }];
       default:
-        return [
-          ...this.#partial(),
-          { type: "failed", ...message, remoteStatus: stateWord(status.state) },
-        ];
+        return [...this.#partial(), { type: "failed", ...message, remoteStatus: stateWord(status.state) }];
     }
   }
 
   /** @param words the remote's closing words */
   #completed(words: string | undefined): RemoteSignal[] {
     const whole = this.#streaming ? [] : this.#texts();
-    if (whole.length === 0) return [{ type: "completed", ...(words === undefined ? {} : { message: words }) }];
+    if (whole.length === 0)
+      return [{ type: "completed", ...(words === undefined ? {} : { message: words }) }];
     return [
       ...(words === undefined ? [] : [{ type: "status" as const, status: "completed", message: words }]),
       { type: "completed", message: whole.join("\n\n") },
@@ -287,18 +288,31 @@ export class StreamMapper {
       this.#tools.pending,
     );
     const key = `${statusKey(status)} ${this.#tools.pending?.callId ?? ""}`;
-    // What was answered is shown again until the remote has taken it in.
-    if (!this.#waits && key === this.#asked) return [];
+    // No news; or what was answered, shown again until the remote has taken it in. Some looks leave the question out.
+    if (key === this.#asked) return [];
+    if (question === undefined && this.#asked !== undefined && final !== true) return [];
     this.#asked = key;
     // An agent that asks nothing after it has said something only keeps its conversation open.
     if (question === undefined && this.#texts().length > 0) {
       this.#over = true;
       return this.#completed(undefined);
     }
-    this.#waits = true;
     const { prompt, schema } = question ?? {};
+    if (prompt !== undefined && PARKED.test(prompt)) {
+      this.#over = true;
+      return [
+        ...this.#partial(),
+        {
+          type: "failed",
+          code: "stream_interrupted",
+          retryable: true,
+          message: this.#redact(`The agent stopped the task because its connection was lost: ${prompt}`),
+          remoteStatus: stateWord(status.state),
+        },
+      ];
+    }
+    this.#waits = true;
     return [
-      ...this.#partial(),
       {
         type: "input_required",
         ...(prompt === undefined ? {} : { prompt: this.#redact(prompt) }),
@@ -347,7 +361,8 @@ export class StreamMapper {
 }
 
 function statusKey({ state, message, timestamp }: TaskStatus): string {
-  return `${state} ${message?.messageId ?? ""} ${timestamp ?? ""} ${spokenText(message, 200) ?? ""}`;
+  const words = spokenText(message, Number.POSITIVE_INFINITY) ?? "";
+  return `${state} ${message?.messageId ?? ""} ${timestamp ?? ""} ${words.length} ${words.slice(0, 200)}`;
 }
 
 /** How gemini-cli marks its updates. */

@@ -1,4 +1,4 @@
-import { type Clock, type Timer } from "../../core/clock.js";
+import type { Clock, Timer } from "../../core/clock.js";
 import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import { WireError } from "../../wire/errors.js";
@@ -68,7 +68,11 @@ export class TokenSource {
     } catch (error) {
       if (error instanceof TroupeError && !(error instanceof WireError)) throw error;
       throw this.#failure(
-        error instanceof WireError ? (error.status === undefined ? error.code : `HTTP ${error.status}`) : "a failure",
+        error instanceof WireError
+          ? error.status === undefined
+            ? error.code
+            : `HTTP ${error.status}`
+          : "a failure",
         error instanceof WireError && error.retryable,
       );
     } finally {
@@ -86,7 +90,9 @@ export class TokenSource {
     };
     if (basic) {
       // RFC 6749, 2.3.1: both are form-encoded before they are joined.
-      const pair = [clientId, clientSecret].map((part) => new URLSearchParams({ "": part }).toString().slice(1));
+      const pair = [clientId, clientSecret].map((part) =>
+        new URLSearchParams({ "": part }).toString().slice(1),
+      );
       headers.Authorization = `Basic ${Buffer.from(pair.join(":")).toString("base64")}`;
     } else {
       form.set("client_id", clientId);

@@ -94,10 +94,7 @@ export class ToolTraffic {
     if (this.#ended.has(done)) return [];
     const closed = this.#close(id);
     this.#ended.add(done);
-    return [
-      ...closed,
-      { type: "tool.result", toolCallId: safeId(id), content: jsonText(content), isError },
-    ];
+    return [...closed, { type: "tool.result", toolCallId: safeId(id), content: jsonText(content), isError }];
   }
 }
 

@@ -21,6 +21,8 @@ import { createTrace, type Trace } from "./trace.js";
 const VERSION = "2.1.332";
 /** What an interrupted program still does before it exits: its MCP clients tell their servers. */
 const FAREWELL_MS = 50;
+/** How often it looks whether its parent was killed. */
+const PARENT_CHECK_MS = 500;
 
 function main(): void {
   const args = process.argv.slice(2);
@@ -88,8 +90,11 @@ class ScriptedClaude {
       this.#ended = true;
       this.#exitWhenIdle();
     });
-    // A turn that hangs must not let the process end because nothing else is going on.
-    setInterval(() => {}, 1_000_000);
+    // A turn that hangs must not let the process end because nothing else is going on, and must not outlive whoever started it.
+    const parent = process.ppid;
+    setInterval(() => {
+      if (process.ppid !== parent) process.exit(1);
+    }, PARENT_CHECK_MS);
   }
 
   #line(line: string): void {

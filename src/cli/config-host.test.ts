@@ -1,0 +1,34 @@
+import { expect, it, vi } from "vitest";
+import type { Config } from "../config/schema.js";
+import { createHost } from "../host/host.js";
+import { createConfiguredHost } from "./config-host.js";
+
+vi.mock("../host/host.js", () => ({ createHost: vi.fn() }));
+
+/** What the host of a config is created with. */
+async function optionsOf(config: Config) {
+  await createConfiguredHost({ config, file: "/x/troupe.config.json", folder: "/x" });
+  return vi.mocked(createHost).mock.lastCall?.[0];
+}
+
+it("the options of sub-agents reach the host", async () => {
+  const agents = [{ name: "research", agentCardUrl: "http://127.0.0.1:1/" }];
+  const options = {
+    responseMode: "compact",
+    toolset: "skills",
+    syncBudgetMs: 30_000,
+    probeTimeoutMs: 1_000,
+  } as const;
+  const { responseMode, ...rest } = options;
+  expect(await optionsOf({ agents: {}, subAgents: { agents, options } })).toMatchObject({
+    ...rest,
+    policy: { responseMode },
+    subAgents: [{ key: "research", protocol: "a2a" }],
+  });
+});
+
+it("without options the host has its own defaults", async () => {
+  const options = await optionsOf({ agents: {} });
+  for (const name of ["policy", "toolset", "syncBudgetMs", "probeTimeoutMs"])
+    expect(options).not.toHaveProperty(name);
+});
