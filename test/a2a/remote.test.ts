@@ -157,6 +157,7 @@ describe("a real agent behind a proxy that cuts", () => {
       expect({ count, ...result(signals) }).toEqual({ count, ...expected });
       const sent = (await agent.seen()).slice(before).filter(({ method }) => /stream/i.test(method));
       expect(sent).toHaveLength(1);
+      expect(signals).toContainEqual(expect.objectContaining({ status: "reconnecting" }));
     }
   });
 });

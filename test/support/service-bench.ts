@@ -95,19 +95,47 @@ export class ServiceBench {
     throw new Error(`${method}: the stream ended without an answer`);
   }
 
-  /** The same, with the response as it is. */
+  /** A session of the legacy era, written by hand. */
+  async session(): Promise<LegacySession> {
+    const params = {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "raw", version: "1" },
+    };
+    const opened = await this.#legacy({ jsonrpc: "2.0", id: 0, method: "initialize", params });
+    const headers = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
+    await opened.text();
+    const send = (body: Record<string, unknown>) => this.#legacy({ jsonrpc: "2.0", ...body }, headers);
+    await send({ method: "notifications/initialized" });
+    return { send };
+  }
+
+  #legacy(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    const request = new Request("http://127.0.0.1:4000/mcp", {
+      method: "POST",
+      headers: {
+        host: "127.0.0.1:4000",
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        authorization: `Bearer ${this.token}`,
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    });
+    return this.endpoint.fetch(request);
+  }
+
+  /** A modern request with its response as it is. */
   post(
     method: string,
     params: Record<string, unknown>,
     { capabilities = {}, meta = {} }: RawOptions = {},
-    signal?: AbortSignal,
   ): Promise<Response> {
     const _meta = { ...META, "io.modelcontextprotocol/clientCapabilities": capabilities, ...meta };
     const name = String(params.taskId ?? params.name ?? "");
     const body = { jsonrpc: "2.0", id: ++this.#requests, method, params: { ...params, _meta } };
     const request = new Request("http://127.0.0.1:4000/mcp", {
       method: "POST",
-      ...(signal === undefined ? {} : { signal }),
       headers: {
         host: "127.0.0.1:4000",
         "content-type": "application/json",
@@ -121,6 +149,12 @@ export class ServiceBench {
     });
     return this.endpoint.fetch(request);
   }
+}
+
+/** A session whose requests are written by hand. */
+export interface LegacySession {
+  /** Sends one message; `jsonrpc` is added. */
+  send(body: Record<string, unknown>): Promise<Response>;
 }
 
 /** What goes with a raw request. */
