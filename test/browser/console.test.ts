@@ -64,6 +64,22 @@ describe("the console on a real host", () => {
     expect(opened.complaints).toEqual([]);
   });
 
+  it("asks what a remote wants to know, in a form, and the remote goes on with the answer", async () => {
+    await using host = await startTestHost();
+    await using opened = await browser.open(host.url);
+    await opened.send("#input Which year?");
+    await opened.cardIs("Needs you");
+    await opened.card().locator(".asks", { hasText: "Which year?" }).waitFor();
+    await opened.card().getByLabel("Your answer").fill("1984");
+    await opened.page.keyboard.press("Enter");
+    await opened.cardIs("Done");
+    await opened.runIs("Done");
+    await opened.page.getByText("You answered: 1984").first().waitFor();
+    const { result } = await lastDelegation(host, opened);
+    expect(result).toMatchObject({ status: "completed", summary: "You answered: 1984" });
+    expect(opened.complaints).toEqual([]);
+  });
+
   it("loses and doubles nothing when it is reloaded in mid-delegation", async () => {
     await using host = await startTestHost();
     await using opened = await browser.open(host.url);

@@ -13,6 +13,7 @@ import type {
 import { type Connection, Connector } from "./connection.js";
 import { describeFailure, type Failure, isTaskNotFound } from "./failure.js";
 import { type A2aOptions, checkOptions } from "./options.js";
+import { withOwnSignal } from "./own-signal.js";
 import { TaskRun } from "./task-run.js";
 import { capText, isFinal, stateWord } from "./words.js";
 
@@ -187,17 +188,4 @@ function failed({ code, message, retryable }: Failure): RemoteSignal {
 function verdict(remoteStatus: string, over: boolean): RemoteCancelAnswer | undefined {
   if (!over) return undefined;
   return remoteStatus === "canceled" ? { outcome: "cancelled" } : { outcome: "already_over", remoteStatus };
-}
-
-/** Runs `call` with a signal of its own, so that no listener stays on `signal`. */
-async function withOwnSignal<T>(signal: AbortSignal, call: (own: AbortSignal) => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  try {
-    return await call(controller.signal);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

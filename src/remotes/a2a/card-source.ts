@@ -10,6 +10,7 @@ import { type Card, parseCard } from "./card.js";
 import { checkSignature } from "./card-signature.js";
 import type { Credentials } from "./credentials.js";
 import { type A2aOptions, entryOrigins, isCardUrl } from "./options.js";
+import { abortable } from "./own-signal.js";
 
 /** A card and where it came from. */
 export interface FetchedCard {
@@ -182,18 +183,4 @@ function outcome(error: unknown): string {
   if (!(error instanceof WireError)) return "failed";
   if (error.status !== undefined) return `HTTP ${error.status}`;
   return error.code === "unreachable" ? "no connection" : error.message;
-}
-
-/** Waits for `promise`, but no longer than until `signal` aborts. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  let abort = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }

@@ -4,9 +4,12 @@ import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import type { RemoteInput, RemoteSignal, RemoteTask } from "../../delegation/remote.js";
 import { WireError } from "../../wire/errors.js";
+import { AnswerDesk, type Source } from "./answer-desk.js";
 import type { CallOptions, Delivery, TaskChannel } from "./channel.js";
 import { type Failure, isRefusal, isTaskNotFound } from "./failure.js";
+import { abortable, withOwnSignal } from "./own-signal.js";
 import { answerRequest, sendRequest } from "./request.js";
+import { resendAfter, send } from "./send.js";
 import { StreamMapper } from "./stream-mapper.js";
 import { isFinal } from "./words.js";
 
@@ -28,14 +31,6 @@ export interface TaskRunSetup {
   readonly named: (taskId: string) => void;
 }
 
-/** Deliveries of one request, the first perhaps taken already. */
-interface Source {
-  readonly events: AsyncGenerator<Delivery, void, undefined>;
-  readonly first?: Delivery;
-  /** A subscription; its first event should be the task. */
-  readonly resumed?: boolean;
-}
-
 /** How the reading of one source ended. */
 type SourceEnd =
   | { readonly type: "over" }
@@ -50,9 +45,6 @@ const LONGEST_PAUSE_MS = 5_000;
 /** While a question waits, a look now and then also keeps the connection alive that some agents tie the question to. */
 const ASKED_PAUSE_MS = 2_000;
 const LOOK_TIMEOUT_MS = 15_000;
-/** Tries of a send that was certainly not received, and the longest wait between two. */
-const SEND_TRIES = 3;
-const LONGEST_SEND_WAIT_MS = 3_000;
 /** Subscriptions in a row that gave nothing, after which the task is polled. */
 const IDLE_SUBSCRIPTIONS = 2;
 
@@ -66,11 +58,7 @@ export class TaskRun {
   readonly #mapper: StreamMapper;
   readonly #call = new AbortController();
   #stopped = false;
-  /** Resolves when an answer was taken; there while a question waits. */
-  #answered: Promise<void> | undefined;
-  #wakeAnswered: (() => void) | undefined;
-  /** What follows an answer, until somebody reads it. */
-  #taken: Source | undefined;
+  readonly #desk = new AnswerDesk();
   #answers = 0;
   /** Streams that stay open, unread, because some agents tie the task to them. */
   readonly #held: AsyncGenerator<Delivery, void, undefined>[] = [];
@@ -121,7 +109,7 @@ export class TaskRun {
    */
   async answer(input: RemoteInput, signal: AbortSignal): Promise<void> {
     const reference = this.#mapper.reference;
-    if (reference === undefined || this.#answered === undefined) {
+    if (reference === undefined || !this.#desk.open) {
       throw new TroupeError<DelegationErrorCode>("nothing_asked", "The remote agent waits for no answer.");
     }
     const messageId = `${this.#task.messageId}-answer-${++this.#answers}`;
@@ -151,10 +139,8 @@ export class TaskRun {
     const source = { events, first: first.value };
     // Whoever answered is told first, then what follows.
     setImmediate(() => {
-      this.#taken = source;
       this.#mapper.answered();
-      this.#wakeAnswered?.();
-      this.#answered = undefined;
+      this.#desk.deliver(source);
     });
   }
 
@@ -187,7 +173,7 @@ export class TaskRun {
         return undefined;
       } catch (error) {
         if (this.#call.signal.aborted) return undefined;
-        const wait = attempt < SEND_TRIES ? resendAfter(error, attempt, random()) : undefined;
+        const wait = resendAfter(error, attempt, random());
         if (wait !== undefined) {
           await sleep(clock, wait, this.#call.signal);
           if (this.#call.signal.aborted) return undefined;
@@ -201,10 +187,8 @@ export class TaskRun {
     }
   }
 
-  async *#send(request: SendMessageRequest): AsyncGenerator<Delivery, void, undefined> {
-    const { channel, streaming } = this.#setup;
-    if (streaming) yield* channel.stream(request, this.#options());
-    else yield await channel.send(request, this.#options());
+  #send(request: SendMessageRequest): AsyncGenerator<Delivery, void, undefined> {
+    return send(this.#setup.channel, this.#setup.streaming, request, this.#options());
   }
 
   /** Reads a source until the task is over, the source ends, or a question is answered elsewhere. */
@@ -217,9 +201,9 @@ export class TaskRun {
     try {
       for (;;) {
         if (delivery === undefined) {
-          const next = await this.#nextOrAnswer(events);
+          const next = await this.#desk.next(events);
           if (next === undefined) {
-            const taken = this.#take();
+            const taken = this.#desk.take();
             if (taken === undefined) continue;
             this.#held.push(events);
             ({ events } = taken);
@@ -252,7 +236,7 @@ export class TaskRun {
         yield failedBy(failure);
         return { type: "over" };
       }
-      if (this.#mapper.waitsForInput || this.#taken !== undefined) return { type: "open" };
+      if (this.#mapper.waitsForInput || this.#desk.hasAnswer) return { type: "open" };
       if (source.resumed && news === 0 && isRefusal(error)) return this.#closed(source, news);
       return { type: "lost", message: failure.message };
     } finally {
@@ -269,7 +253,7 @@ export class TaskRun {
     }
     this.#idleSubscriptions = 0;
     const expected =
-      this.#taken !== undefined ||
+      this.#desk.hasAnswer ||
       !this.#setup.streaming ||
       this.#mapper.waitsForInput ||
       this.#mapper.waitsForSignIn;
@@ -293,7 +277,7 @@ export class TaskRun {
     let pause = FIRST_PAUSE_MS;
     let unreachableSince: number | undefined;
     for (let looks = 0; !this.#call.signal.aborted; looks++) {
-      const taken = this.#take();
+      const taken = this.#desk.take();
       if (taken !== undefined) return taken;
       // A polled agent has just said how it stands.
       if (looks > 0 || this.#losses > 0 || this.#canSubscribe || this.#mapper.waitsForInput) {
@@ -320,7 +304,7 @@ export class TaskRun {
           }
         }
         // An answer that was taken meanwhile knows better than this look.
-        if (seen !== undefined && this.#taken === undefined) {
+        if (seen !== undefined && !this.#desk.hasAnswer) {
           unreachableSince = undefined;
           const signals = this.#map(() => this.#snapshot(seen));
           if (signals.length > 0) pause = FIRST_PAUSE_MS;
@@ -349,7 +333,7 @@ export class TaskRun {
         }
       }
       const wait = this.#mapper.waitsForInput ? Math.max(pause, ASKED_PAUSE_MS) : pause;
-      await this.#pause(this.#jittered(wait));
+      await this.#desk.pause(clock, this.#jittered(wait), this.#call.signal);
       pause = Math.min(pause * 2, LONGEST_PAUSE_MS);
     }
     return undefined;
@@ -397,19 +381,12 @@ export class TaskRun {
   async #look(): Promise<Delivery> {
     const { channel, clock } = this.#setup;
     const taskId = this.#mapper.reference?.taskId ?? "";
-    const own = new AbortController();
-    const abort = () => own.abort(this.#call.signal.reason);
-    this.#call.signal.addEventListener("abort", abort, { once: true });
-    try {
-      this.#call.signal.throwIfAborted();
-      const looking = channel.get(taskId, { ...this.#options(), signal: own.signal });
+    return withOwnSignal(this.#call.signal, async (signal) => {
+      const looking = channel.get(taskId, { ...this.#options(), signal });
       const seen = await withinTime(clock, LOOK_TIMEOUT_MS, looking);
       if (seen === undefined) throw new WireError("silent", `No answer within ${LOOK_TIMEOUT_MS} ms.`);
       return seen;
-    } finally {
-      this.#call.signal.removeEventListener("abort", abort);
-      own.abort();
-    }
+    });
   }
 
   /** Maps, and keeps the books about what is news. */
@@ -422,45 +399,8 @@ export class TaskRun {
       this.#announced = false;
       this.#quietSince = this.#setup.clock.now();
     }
-    // Kept only while a question waits: every event would add to it.
-    if (!this.#mapper.waitsForInput) this.#answered = undefined;
-    else if (this.#answered === undefined) {
-      this.#answered = new Promise((resolve) => {
-        this.#wakeAnswered = resolve;
-      });
-    }
+    this.#desk.set(this.#mapper.waitsForInput);
     return signals;
-  }
-
-  #take(): Source | undefined {
-    const taken = this.#taken;
-    this.#taken = undefined;
-    return taken;
-  }
-
-  /** The next event; `undefined` when an answer was taken first. */
-  async #nextOrAnswer(
-    events: AsyncGenerator<Delivery, void, undefined>,
-  ): Promise<IteratorResult<Delivery, void> | undefined> {
-    if (this.#taken !== undefined) return undefined;
-    if (this.#answered === undefined) return events.next();
-    const next = events.next();
-    next.catch(() => undefined);
-    return Promise.race([next, this.#answered.then(() => undefined)]);
-  }
-
-  /** Ends early when an answer is taken. */
-  async #pause(milliseconds: number): Promise<void> {
-    const over = new AbortController();
-    const abort = () => over.abort();
-    this.#call.signal.addEventListener("abort", abort, { once: true });
-    try {
-      const pause = sleep(this.#setup.clock, milliseconds, over.signal);
-      await (this.#answered === undefined ? pause : Promise.race([this.#answered, pause]));
-    } finally {
-      this.#call.signal.removeEventListener("abort", abort);
-      over.abort();
-    }
   }
 
   #jittered(milliseconds: number): number {
@@ -482,31 +422,4 @@ function failedBy({ code, message, retryable }: Failure): RemoteSignal {
 
 function endsTask({ payload }: StreamResponse): boolean {
   return payload?.$case === "statusUpdate" && isFinal(payload.value.status?.state);
-}
-
-/** When to send again what was certainly not received, in milliseconds; `undefined` for never. */
-function resendAfter(error: unknown, attempt: number, random: number): number | undefined {
-  if (!(error instanceof WireError)) return undefined;
-  const own = Math.round(FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.75 + random / 2));
-  if (error.code === "unreachable") return own;
-  // A gateway's 502 or 504 leaves open whether the agent has it.
-  if (error.code !== "overloaded" || (error.status !== 429 && error.status !== 503)) return undefined;
-  const wait = error.retryAfterMs ?? own;
-  return wait <= LONGEST_SEND_WAIT_MS ? wait : undefined;
-}
-
-/** Waits for `promise`, but no longer than until `signal` aborts. */
-async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  promise.catch(() => undefined);
-  signal.throwIfAborted();
-  let abort = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-  });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener("abort", abort);
-  }
 }
