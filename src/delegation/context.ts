@@ -1,4 +1,4 @@
-import type { DelegatingRun } from "./delegator.js";
+import type { DelegatingRun } from "./delegating-run.js";
 
 /**
  * Whether delegations to one agent share a remote conversation. `ephemeral`: never. `sticky_per_run_agent`: within a run.

@@ -4,18 +4,13 @@ import type { CreateId } from "../core/ids.js";
 import type { ActiveDelegation } from "./active-delegation.js";
 import type { ArtifactStore } from "./artifacts.js";
 import { ContextBook } from "./context.js";
+import { type DelegatingRun, runKey } from "./delegating-run.js";
 import type { DelegationState } from "./delegation-state.js";
 import type { DelegationErrorCode, SubagentEvent } from "./events.js";
 import { Permits } from "./permits.js";
 import type { RemoteRegistry } from "./registry.js";
 import type { RemoteInput } from "./remote.js";
 import { RunDelegations } from "./run-delegations.js";
-
-/** The run that delegations belong to. */
-export interface DelegatingRun {
-  readonly runId: string;
-  readonly thread: string;
-}
 
 /** What a delegator works with. */
 export interface DelegatorOptions {
@@ -125,9 +120,4 @@ export class Delegator {
     if (left.length > 0) this.#byRun.set(runKey(known.run), left);
     else this.#byRun.delete(runKey(known.run));
   }
-}
-
-/** Tells runs apart: clients choose their ids, so only a thread makes one unique. */
-export function runKey({ thread, runId }: DelegatingRun): string {
-  return `${thread}\u0000${runId}`;
 }

@@ -1,6 +1,7 @@
 import { createMemoryArtifactStore } from "../../src/delegation/artifacts.js";
 import type { IncomingCall } from "../../src/delegation/correlation.js";
-import { type DelegatingRun, Delegator, type DelegatorOptions } from "../../src/delegation/delegator.js";
+import type { DelegatingRun } from "../../src/delegation/delegating-run.js";
+import { Delegator, type DelegatorOptions } from "../../src/delegation/delegator.js";
 import type { SubagentEvent } from "../../src/delegation/events.js";
 import type { DelegationPolicy } from "../../src/delegation/policy.js";
 import { RemoteRegistry } from "../../src/delegation/registry.js";
