@@ -2,9 +2,10 @@
 import { parseArgs } from "node:util";
 import { callRows } from "./calls.js";
 import { deltaRows } from "./deltas.js";
+import { endRows } from "./endings.js";
 import type { Row } from "./measure.js";
 
-const GROUPS: Record<string, () => Promise<Row[]>> = { delta: deltaRows, call: callRows };
+const GROUPS: Record<string, () => Promise<Row[]>> = { delta: deltaRows, call: callRows, end: endRows };
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
 const wanted = Object.entries(GROUPS).filter(
