@@ -181,6 +181,40 @@ describe("limits of what runs at once", () => {
     expect(bench.remote.tasks).toHaveLength(2);
   });
 
+  it("by policy a call waits for its turn, and is refused when that does not come", async () => {
+    const bench = new DelegationBench({ maxConcurrentPerRun: 1, queueMs: 1_000 });
+    const first = await bench.call();
+    bench.task.send(ACCEPTED);
+    const second = await bench.call();
+    await bench.clock.advance(500);
+    expect(bench.remote.tasks).toHaveLength(1);
+    bench.task.send({ type: "completed" });
+    expect(await first.answer).toMatchObject({ status: "completed" });
+    await bench.clock.advance(0);
+    expect(bench.remote.tasks).toHaveLength(2);
+    const third = await bench.call();
+    await bench.clock.advance(1_000);
+    expect(await refusal(third.answer)).toMatchObject({ code: "agent_busy" });
+    bench.task.send({ type: "completed" });
+    expect(await second.answer).toMatchObject({ status: "completed" });
+    await bench.clock.advance(0);
+    expect(bench.left).toEqual(NOTHING);
+  });
+
+  it("a run that ends stops waiting for its turn", async () => {
+    const bench = new DelegationBench({ maxConcurrentPerRun: 1, queueMs: 60_000 });
+    const first = await bench.call();
+    bench.task.send(ACCEPTED);
+    const second = await bench.call();
+    await bench.run.close("the run ended");
+    expect(await first.answer).toMatchObject({ status: "cancelled" });
+    expect(await refusal(second.answer)).toMatchObject({
+      code: expect.stringMatching(/agent_busy|cancelled/),
+    });
+    await bench.clock.advance(0);
+    expect(bench.left).toEqual(NOTHING);
+  });
+
   it("every way to end gives the permit back", async () => {
     const bench = new DelegationBench({ maxConcurrentPerRun: 1, inputRequired: "fail" });
     const ends: (() => void)[] = [

@@ -1,6 +1,7 @@
 /** Counts what runs at once, in one scope and below a limit of each caller's own. */
 export class Permits {
   readonly #held = new Map<string, number>();
+  readonly #waiting = new Set<() => void>();
 
   /** How many permits `scope` holds. */
   held(scope: string): number {
@@ -18,6 +19,21 @@ export class Permits {
       const left = this.held(scope) - 1;
       if (left > 0) this.#held.set(scope, left);
       else this.#held.delete(scope);
+      for (const wake of [...this.#waiting]) wake();
     };
+  }
+
+  /** Resolves when any permit is given back next, or when `signal` aborts. */
+  freed(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#waiting.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+      signal.addEventListener("abort", wake, { once: true });
+    });
   }
 }

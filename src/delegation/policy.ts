@@ -20,6 +20,8 @@ export interface DelegationPolicy {
   readonly idleTimeoutMs: number;
   readonly maxConcurrentPerRun: number;
   readonly maxConcurrentPerHost: number;
+  /** How long a call waits for its turn when too much runs already; by default it is refused at once as `agent_busy`. */
+  readonly queueMs: number;
   readonly maxArtifactBytes: number;
   readonly maxArtifacts: number;
   /** Upper bound of the JSON that the parent's model gets; at least 2 KB, never above 40 KB, where programs cut by themselves. */
@@ -51,6 +53,7 @@ export const DEFAULT_POLICY: DelegationPolicy = {
   idleTimeoutMs: 900_000,
   maxConcurrentPerRun: 8,
   maxConcurrentPerHost: 64,
+  queueMs: 0,
   maxArtifactBytes: 10_485_760,
   maxArtifacts: 50,
   maxResultBytes: 8_192,

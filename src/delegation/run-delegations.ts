@@ -216,7 +216,7 @@ export class RunDelegations {
         `There is no agent "${request.agent}". Agents: ${listed}.`,
       );
     }
-    const release = this.#acquire(entry, request.agent);
+    const release = await this.#permit(entry, request.agent);
     try {
       const inputs = await this.#inputs(request);
       const { name, fingerprint } = await this.#describe(request.agent);
@@ -287,25 +287,40 @@ export class RunDelegations {
     }
   }
 
-  #acquire({ policy }: RemoteEntry, agent: string): () => void {
+  /** A permit of the run and one of the host, at once or after a while by policy. */
+  async #permit({ policy }: RemoteEntry, agent: string): Promise<() => void> {
     const { permits } = this.delegator;
-    const busy = (where: string) =>
-      new TroupeError<DelegationErrorCode>(
-        "agent_busy",
-        `Too many delegations at once ${where}. Wait for one to end, then call "${agent}" again.`,
-        { retryable: true },
+    const { clock } = this.delegator.options;
+    const until = clock.now() + policy.queueMs;
+    for (;;) {
+      const ofRun = permits.acquire(runKey(this.run), policy.maxConcurrentPerRun);
+      const ofHost = ofRun && permits.acquire("host", policy.maxConcurrentPerHost);
+      if (ofRun !== undefined && ofHost !== undefined) {
+        return () => {
+          ofRun();
+          ofHost();
+        };
+      }
+      const left = until - clock.now();
+      if (left <= 0 || this.#closing.signal.aborted) {
+        ofRun?.();
+        const where = ofRun === undefined ? "in this run" : "on this host";
+        throw new TroupeError<DelegationErrorCode>(
+          "agent_busy",
+          `Too many delegations at once ${where}. Wait for one to end, then call "${agent}" again.`,
+          { retryable: true },
+        );
+      }
+      // Before the wait begins, so that it does not wake itself.
+      ofRun?.();
+      const stopWaiting = new AbortController();
+      await withinTime(
+        clock,
+        left,
+        permits.freed(AbortSignal.any([stopWaiting.signal, this.#closing.signal])),
       );
-    const ofRun = permits.acquire(runKey(this.run), policy.maxConcurrentPerRun);
-    if (ofRun === undefined) throw busy("in this run");
-    const ofHost = permits.acquire("host", policy.maxConcurrentPerHost);
-    if (ofHost === undefined) {
-      ofRun();
-      throw busy("on this host");
+      stopWaiting.abort();
     }
-    return () => {
-      ofRun();
-      ofHost();
-    };
   }
 
   async #describe(agent: string): Promise<{ name: string; fingerprint?: string }> {

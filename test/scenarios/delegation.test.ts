@@ -368,3 +368,31 @@ describe("more ends of a delegation", () => {
     expect(JSON.stringify(sent?.params).length).toBeGreaterThan(1_000_000);
   });
 });
+
+describe("looking at a delegation later", () => {
+  it("its route tells who asked, what came of it, and every state with its time", async () => {
+    await using host = await startTestHost({ script: script("#say Busy.\n#artifact notes.md 40") });
+    const frames = await collect(await host.post("go"));
+    const finished = customValue(terminals(frames)[0]);
+    const shown = await (await host.get(`/delegations/${finished.delegationId}`)).json();
+    expect(shown).toMatchObject({
+      runId: "run-1",
+      threadId: "thread-1",
+      parentToolCallId: "toolu_1",
+      correlation: "strong",
+      status: "completed",
+      cardFingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
+      result: finished.result,
+    });
+    const own = subagentFrames(frames).filter(({ event }) => event.name !== "subagent.text.delta");
+    expect(shown.history.map(({ type }: { type: string }) => type)).toEqual(
+      own.map(({ event }) => event.name),
+    );
+    expect(shown.history.map(({ time }: { time: number }) => time)).toEqual(
+      own.map(({ event }) => event.timestamp),
+    );
+    const { delegations } = await (await host.get("/runs/run-1/delegations")).json();
+    expect(delegations).toHaveLength(1);
+    expect((await host.get("/delegations/del-nobody")).status).toBe(404);
+  });
+});

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { DelegationState } from "../../delegation/delegation-state.js";
 import { owns, type Principal, threadIdOf } from "../authoriser.js";
+import { delegationHistory } from "../delegation-history.js";
 import { HttpError, notFound } from "../http-error.js";
 import type { RunRecord } from "../runs.js";
 import { type HostApp, type HostContext, jsonBody, type RouteEnvironment } from "./environment.js";
@@ -20,7 +21,7 @@ const decisionBody = z.strictObject({
 
 /** Routes that show and stop runs and delegations, and answer approvals. */
 export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
-  const { runs, delegator, artifacts } = environment;
+  const { runs, delegator, artifacts, journal } = environment;
 
   const findRun = (context: HostContext): RunRecord => {
     const record = runs.byId(context.req.param("runId") ?? "", (thread) =>
@@ -52,10 +53,13 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
     return context.json({ runId: record.runId, status: record.status }, 202);
   });
 
-  app.get("/delegations/:id", (context) => {
-    return context.json(
-      showDelegation(findDelegation(context.get("principal"), context.req.param("id")).state),
-    );
+  app.get("/delegations/:id", async (context) => {
+    const { run, state } = findDelegation(context.get("principal"), context.req.param("id"));
+    const first = await runs.find(run.thread, run.runId)?.first;
+    const { delegationId } = state.identity;
+    const history =
+      first === undefined ? [] : await delegationHistory(journal, run.thread, first, delegationId);
+    return context.json({ ...showDelegation(state), threadId: threadIdOf(run.thread), history });
   });
 
   app.post("/delegations/:id/cancel", async (context) => {
