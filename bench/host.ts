@@ -25,4 +25,9 @@ const host = await createHost({
 await host.probe();
 const { url } = await host.listen({ port: 0 });
 process.send?.({ url });
+process.on("message", () => {
+  global.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  process.send?.({ memory: heapUsed + external });
+});
 process.on("disconnect", () => process.exit());

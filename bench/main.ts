@@ -1,11 +1,17 @@
 // npm run bench [-- --json] [-- --only NAME]
 import { parseArgs } from "node:util";
 import { callRows } from "./calls.js";
+import { crowdRows } from "./crowd.js";
 import { deltaRows } from "./deltas.js";
 import { endRows } from "./endings.js";
 import type { Row } from "./measure.js";
 
-const GROUPS: Record<string, () => Promise<Row[]>> = { delta: deltaRows, call: callRows, end: endRows };
+const GROUPS: Record<string, () => Promise<Row[]>> = {
+  delta: deltaRows,
+  call: callRows,
+  end: endRows,
+  crowd: crowdRows,
+};
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
 const wanted = Object.entries(GROUPS).filter(

@@ -35,14 +35,29 @@ export function percentile(values: readonly number[], part: number): number {
 
 export const median = (values: readonly number[]) => percentile(values, 0.5);
 
-/** A process of the benchmark; it tells its address when it is ready, and ends with its parent. */
-export async function start(
-  file: string,
-  ...args: string[]
-): Promise<{ url: string; pid: number; stop(): void }> {
-  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: ["--import", "tsx"] });
+/** A process of the benchmark. */
+export interface Started {
+  readonly url: string;
+  /** Bytes of its heap and buffers, after a collection. */
+  memory(): Promise<number>;
+  stop(): void;
+}
+
+/** Starts a process; it tells its address when it is ready, and ends with its parent. */
+export async function start(file: string, ...args: string[]): Promise<Started> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), args, {
+    execArgv: ["--expose-gc", "--import", "tsx"],
+  });
   const [{ url }] = await once(child, "message");
-  return { url, pid: child.pid ?? 0, stop: () => child.kill() };
+  return {
+    url,
+    async memory() {
+      child.send("memory");
+      const [{ memory }] = await once(child, "message");
+      return memory;
+    },
+    stop: () => child.kill(),
+  };
 }
 
 /** What arrived of a stream of deltas. */
@@ -55,17 +70,20 @@ export interface Arrivals {
 
 const now = () => performance.timeOrigin + performance.now();
 
-/** Reads a stream to its end and takes the times out of the deltas, wherever they stand in the event. */
+/** Reads a stream to its end, or to an event of a type, and takes the times out of the deltas, wherever they stand. */
 export async function arrivals(
   response: Response,
   textOf: (event: never) => string | undefined,
+  until?: string,
 ): Promise<Arrivals> {
   if (response.body === null || !response.ok) throw new Error(`status ${response.status}`);
   const latencies: number[] = [];
   let first = Number.POSITIVE_INFINITY;
   let last = 0;
   for await (const { data } of readSse(response.body, { maxEventBytes: 2 ** 26 })) {
-    const text = textOf(JSON.parse(data) as never);
+    const event = JSON.parse(data);
+    if (until !== undefined && event.type === until) break;
+    const text = textOf(event as never);
     if (text === undefined) continue;
     last = now();
     for (const sent of text.split("|").slice(0, -1).map(Number)) {
