@@ -48,6 +48,7 @@ suite("tests", "npm", ["test", "--"]);
 check("lint", "npm", ["run", "lint"]);
 check("types", "npm", ["run", "typecheck"]);
 check("package", "npm", ["run", "check:package"]);
+check("MCP conformance", "npm", ["run", "conformance"]);
 suite("real Claude Code", "npm", ["run", "e2e", "--"]);
 
 // The other Node that people use. The registry's package brings the program itself.

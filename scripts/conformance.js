@@ -1,10 +1,9 @@
 // Runs the MCP conformance suite against an endpoint: the leg of clients before 2026-07-28, which is all that the suite knows.
 // It needs Node 22 and is fetched for each run. scripts/conformance.yml lists the scenarios of what the endpoint does not offer.
-import { spawnSync } from "node:child_process";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, request as send } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { McpEndpoint } from "../dist/bridges/mcp/endpoint.js";
@@ -74,7 +73,11 @@ const toolset = {
     if (form !== undefined && answers === undefined && canAsk) {
       const message = String(input?.message ?? "Please answer.");
       const never = () => new Promise(() => undefined);
-      return { form: { key: "ask", message, schema: { type: "object", ...form } }, hint: "", pointless: never };
+      return {
+        form: { key: "ask", message, schema: { type: "object", ...form } },
+        hint: "",
+        pointless: never,
+      };
     }
     // Long enough for a second and a third note.
     if (tool === "test_tool_with_progress") await new Promise((resolve) => setTimeout(resolve, 200));
@@ -100,9 +103,12 @@ async function front(url, token) {
     response.once("close", () => left.abort());
     try {
       const { hostname, port } = new URL(url);
-      // `fetch` would set a Host of its own, and the suite forges it.
-      const { request: send } = await import("node:http");
-      const sent = send({ hostname, port, path: "/mcp", method: request.method, headers, signal: left.signal });
+      // `fetch` would set a Host of its own, and the suite forges it. A connection for each request: one that is given back could
+      // be ended by the request before.
+      const { method } = request;
+      const options = { hostname, port, path: "/mcp", method, headers, agent: false, signal: left.signal };
+      const sent = send(options);
+      sent.on("error", () => response.destroy());
       sent.end(Buffer.concat(chunks));
       const [answer] = await once(sent, "response");
       response.writeHead(answer.statusCode, answer.headers);

@@ -198,7 +198,7 @@ function safeName(name: string | undefined): string | undefined {
   const base = (name ?? "").split(/[\\/]/).at(-1) ?? "";
   const clean = base
     .replace(/[\p{Cc}\p{Surrogate}\p{Bidi_Control}]/gu, "")
-    .replace(/^\.+/, "")
+    .replace(/^[\s.]+/, "")
     .trim();
   return clean === "" ? undefined : startOf(clean, 200);
 }

@@ -75,7 +75,14 @@ describe("examples", () => {
       if (language === "json") expect(() => JSON.parse(text), where).not.toThrow();
       if (typeof value !== "object" || value === null || !("agents" in value)) continue;
       configs++;
-      const variables = new Proxy({}, { get: () => "from the environment" });
+      const given = "from the environment";
+      const variables = new Proxy<Record<string, string>>(
+        {},
+        {
+          get: () => given,
+          getOwnPropertyDescriptor: () => ({ value: given, configurable: true, enumerable: true }),
+        },
+      );
       const checked = configSchema.safeParse(substituteVariables(value, variables));
       expect(checked.error?.issues ?? [], where).toEqual([]);
     }

@@ -96,10 +96,10 @@ export class ServiceBench {
   }
 
   /** A session of the legacy era, written by hand. */
-  async session(): Promise<LegacySession> {
+  async session(capabilities: Record<string, unknown> = {}): Promise<LegacySession> {
     const params = {
       protocolVersion: "2025-06-18",
-      capabilities: {},
+      capabilities,
       clientInfo: { name: "raw", version: "1" },
     };
     const opened = await this.#legacy({ jsonrpc: "2.0", id: 0, method: "initialize", params });

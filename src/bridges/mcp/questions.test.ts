@@ -4,6 +4,7 @@ import { deferred, settle } from "../../../test/support/deferred.js";
 import type { ShownForm } from "../../../test/support/mcp-bench.js";
 import { ServiceBench } from "../../../test/support/service-bench.js";
 import type { DelegationPolicy } from "../../delegation/policy.js";
+import { readSse } from "../../wire/sse-reader.js";
 
 const open = (policy: Partial<DelegationPolicy> = {}, elicitation = true) =>
   ServiceBench.open(policy, { elicitation });
@@ -293,6 +294,30 @@ describe("a raw client of the modern era", () => {
     expect(again.result).toMatchObject({ resultType: "input_required" });
     expect(service.answers).toEqual([]);
   });
+});
+
+it("legacy: the form comes on the call's own stream, and an answer in a POST of its own", async () => {
+  const service = await open();
+  const session = await service.session({ elicitation: {} });
+  const response = await session.send({ id: 1, method: "tools/call", params: service.call("Book") });
+  await service.started();
+  await service.asks("Which city?");
+  const messages: Record<string, unknown>[] = [];
+  for await (const { data } of readSse(response.body ?? new ReadableStream())) {
+    if (data === "") continue;
+    const message = JSON.parse(data) as Record<string, unknown>;
+    messages.push(message);
+    if (message.method !== "elicitation/create") continue;
+    const answer = { action: "accept", content: { answer: "Rome" } };
+    expect((await session.send({ id: message.id, result: answer })).status).toBe(202);
+    await settle(20);
+    await service.completes();
+  }
+  expect(messages).toMatchObject([
+    { params: { mode: "form", message: "Which city?" } },
+    { id: 1, result: { structuredContent: { status: "completed" } } },
+  ]);
+  expect(service.answers).toEqual([{ text: "Rome" }]);
 });
 
 it("legacy: a call that is taken back while its form is open cancels the delegation", async () => {

@@ -176,14 +176,15 @@ export class RunServer {
     const { key } = question.form;
     const over = new AbortController();
     const { params } = elicitRequest(question.form);
-    const { signal } = context.mcpReq;
+    const { signal, id: relatedRequestId } = context.mcpReq;
     let onAbort: () => void = () => undefined;
     const takenBack = new Promise<void>((resolve) => {
       onAbort = resolve;
       signal.addEventListener("abort", onAbort, { once: true });
     });
     const asking = context.mcpReq
-      .elicitInput(params, { signal: over.signal, timeout: FORM_MS })
+      // Without the call's id it would go out on the session's own stream, which many clients never open.
+      .elicitInput(params, { signal: over.signal, timeout: FORM_MS, relatedRequestId })
       .then((response) => ({ [key]: response }))
       .catch(() => ({ [key]: { action: "cancel" } }));
     const pointless = Promise.race([question.pointless(), takenBack]).then(() => ({}));

@@ -15,6 +15,7 @@ import { describeFailure, type Failure, isTaskNotFound } from "./failure.js";
 import { type A2aOptions, checkOptions } from "./options.js";
 import { withOwnSignal } from "./own-signal.js";
 import { TaskRun } from "./task-run.js";
+import { Veil } from "./veil.js";
 import { capText, isFinal, stateWord } from "./words.js";
 
 /** Characters of what a card says of its agent. */
@@ -48,6 +49,7 @@ class A2aRemote implements RemoteAgent {
   readonly #open = new Set<TaskRun>();
   /** The same, by the remote's names of their tasks. */
   readonly #runs = new Map<string, TaskRun>();
+  readonly #veil = new Veil((text) => this.#connector.redact(text));
 
   constructor(options: A2aOptions) {
     this.key = options.name;
@@ -64,7 +66,8 @@ class A2aRemote implements RemoteAgent {
       const { code, message, retryable } = this.#failure(error);
       throw new TroupeError<DelegationErrorCode>(code, message, { retryable, cause: error });
     }
-    const { card } = connection;
+    // Before anything is cut: half a credential is not recognised.
+    const card = this.#veil.card(connection.card);
     return {
       name: capText(card.name, MAX_NAME),
       description: capText(card.description, MAX_DESCRIPTION),
@@ -105,11 +108,11 @@ class A2aRemote implements RemoteAgent {
           this.#runs.set(taskId, run);
         },
       },
-      task,
+      task.contextId === undefined ? task : { ...task, contextId: this.#veil.real(task.contextId) },
     );
     this.#open.add(run);
     try {
-      yield* run.signals(signal);
+      for await (const said of run.signals(signal)) yield this.#veil.signal(said);
     } finally {
       this.#open.delete(run);
       for (const name of names) if (this.#runs.get(name) === run) this.#runs.delete(name);
@@ -117,7 +120,7 @@ class A2aRemote implements RemoteAgent {
   }
 
   async answer(reference: RemoteTaskReference, input: RemoteInput, signal: AbortSignal): Promise<void> {
-    const run = this.#runs.get(reference.taskId);
+    const run = this.#runs.get(this.#veil.real(reference.taskId));
     if (run === undefined) {
       throw new TroupeError<DelegationErrorCode>("nothing_asked", "The remote agent waits for no answer.");
     }
@@ -136,7 +139,11 @@ class A2aRemote implements RemoteAgent {
       const { channel } = connection;
       const { delegationId, reason } = request;
       const { task } = await withOwnSignal(signal, (own) =>
-        channel.cancel(reference.taskId, { delegationId, reason }, { signal: own, delegationId }),
+        channel.cancel(
+          this.#veil.real(reference.taskId),
+          { delegationId, reason },
+          { signal: own, delegationId },
+        ),
       );
       const answer = verdict(stateWord(task.status?.state), isFinal(task.status?.state));
       if (answer) return answer;
@@ -156,7 +163,9 @@ class A2aRemote implements RemoteAgent {
   ): Promise<{ readonly over: boolean; readonly remoteStatus: string }> {
     try {
       const { channel } = await this.#connector.reconnect(signal);
-      const { task } = await withOwnSignal(signal, (own) => channel.get(reference.taskId, { signal: own }));
+      const { task } = await withOwnSignal(signal, (own) =>
+        channel.get(this.#veil.real(reference.taskId), { signal: own }),
+      );
       const { status } = task;
       return { over: isFinal(status?.state), remoteStatus: stateWord(status?.state) };
     } catch (error) {

@@ -15,15 +15,30 @@ export class AnswerDesk {
   #answered: Promise<void> | undefined;
   #wake: (() => void) | undefined;
   #taken: Source | undefined;
+  #sending: Promise<unknown> | undefined;
 
   /** Whether a question waits. */
   get open(): boolean {
     return this.#answered !== undefined;
   }
 
-  /** An answer was taken that nobody has read on from yet. */
+  /** An answer is under way, or was taken and nobody has read on from it yet: what follows it is told by its own stream alone. */
   get hasAnswer(): boolean {
-    return this.#taken !== undefined;
+    return this.#sending !== undefined || this.#taken !== undefined;
+  }
+
+  /** Sends an answer. Meanwhile nothing else that the remote says counts, because the answer's stream repeats it. */
+  async send(sending: Promise<Source>): Promise<void> {
+    const settled = sending.then(
+      // Whoever answered is told first, then what follows.
+      (source) => new Promise<void>((resolve) => setImmediate(() => resolve(this.#deliver(source)))),
+      () => undefined,
+    );
+    this.#sending = settled;
+    void settled.then(() => {
+      this.#sending = undefined;
+    });
+    await sending;
   }
 
   /** Says whether a question waits. It must not stay open longer: every event would add to the promise. */
@@ -36,8 +51,7 @@ export class AnswerDesk {
     }
   }
 
-  /** The remote took the answer; `source` is what follows. */
-  deliver(source: Source): void {
+  #deliver(source: Source): void {
     this.#taken = source;
     this.#wake?.();
     this.#answered = undefined;
@@ -58,7 +72,9 @@ export class AnswerDesk {
     if (this.#answered === undefined) return events.next();
     const next = events.next();
     next.catch(() => undefined);
-    return Promise.race([next, this.#answered.then(() => undefined)]);
+    const first = await Promise.race([next, this.#answered.then(() => undefined)]);
+    await this.#sending;
+    return (this.#taken as Source | undefined) === undefined ? first : undefined;
   }
 
   /** Waits, but no longer than until an answer is taken or `signal` aborts. */

@@ -99,7 +99,7 @@ export function describeFailure(thrown: unknown, context: FailureContext): Failu
     return failure(error.code as DelegationErrorCode, error.message, error.retryable);
   if (error instanceof A2AError || error instanceof RpcError) {
     const { code, verb } = refusal(error);
-    const words = capText(error.message.replaceAll(/\s+/g, " ").trim(), MAX_REMOTE_WORDS);
+    const words = capText(context.redact(error.message).replaceAll(/\s+/g, " ").trim(), MAX_REMOTE_WORDS);
     return failure(code, `${where} ${verb}: ${words}`);
   }
   // The SDK's plain errors quote bodies, so their text is not passed on.

@@ -170,8 +170,8 @@ describe("words", () => {
 
   test("statuses and closing words are capped at whole characters, and redacted", () => {
     const mapper = new StreamMapper({ redact: (text) => text.replaceAll("secret", "-") });
-    const [, line] = map([status("WORKING", `secret${"x".repeat(1993)}😀tail`)], mapper);
-    expect(line).toEqual({ type: "status", status: "working", message: `-${"x".repeat(1993)}…` });
+    const [, line] = map([status("WORKING", `secret${"x".repeat(1998)}😀tail`)], mapper);
+    expect(line).toEqual({ type: "status", status: "working", message: `-${"x".repeat(1998)}…` });
     const [end] = map([status("FAILED", "y".repeat(100_000))], mapper);
     expect(end?.type === "failed" && end.message?.length).toBe(32_001);
   });

@@ -4,7 +4,15 @@ import { ArtifactAssembler } from "./artifacts.js";
 import type { Delivery } from "./channel.js";
 import { questionOf } from "./question.js";
 import { ToolTraffic } from "./tool-traffic.js";
-import { isFinal, MAX_CLOSING_TEXT, MAX_STATUS_TEXT, safeId, spokenText, stateWord } from "./words.js";
+import {
+  capText,
+  isFinal,
+  MAX_CLOSING_TEXT,
+  MAX_STATUS_TEXT,
+  safeId,
+  spokenText,
+  stateWord,
+} from "./words.js";
 
 /** Options of {@link StreamMapper}. */
 export interface StreamMapperOptions {
@@ -326,16 +334,17 @@ export class StreamMapper {
     limit: number,
     name: Name,
   ): { [key in Name]?: string } {
-    const spoken = spokenText(message, limit);
-    return spoken === undefined ? {} : ({ [name]: this.#redact(spoken) } as { [key in Name]: string });
+    // Redacted before it is cut: half a credential is not recognised.
+    const spoken = spokenText(message, Number.POSITIVE_INFINITY);
+    if (spoken === undefined) return {};
+    return { [name]: capText(this.#redact(spoken), limit) } as { [key in Name]: string };
   }
 
   /** A message without a task is the whole answer; within a task it is a remark. The user's own come back as echoes. */
   #message(message: Message): RemoteSignal[] {
-    const spoken = spokenText(message, MAX_STATUS_TEXT);
     if (this.#taskId !== undefined) {
-      if (spoken === undefined) return [];
-      return [{ type: "status", status: stateWord(this.#state), message: this.#redact(spoken) }];
+      const remark = this.#text(message, MAX_STATUS_TEXT, "message");
+      return "message" in remark ? [{ type: "status", status: stateWord(this.#state), ...remark }] : [];
     }
     if (message.role === Role.ROLE_USER) return [];
     this.#over = true;

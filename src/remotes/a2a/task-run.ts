@@ -113,8 +113,12 @@ export class TaskRun {
       throw new TroupeError<DelegationErrorCode>("nothing_asked", "The remote agent waits for no answer.");
     }
     const messageId = `${this.#task.messageId}-answer-${++this.#answers}`;
-    const { streaming, describe, agent } = this.#setup;
-    const request = answerRequest(reference, input, messageId, !streaming);
+    const request = answerRequest(reference, input, messageId, !this.#setup.streaming);
+    await this.#desk.send(this.#sendAnswer(request, signal));
+  }
+
+  async #sendAnswer(request: SendMessageRequest, signal: AbortSignal): Promise<Source> {
+    const { describe, agent } = this.#setup;
     const events = this.#send(request);
     let first: IteratorResult<Delivery, void>;
     try {
@@ -136,12 +140,8 @@ export class TaskRun {
         `The agent "${agent}" ended the call without taking the answer.`,
       );
     }
-    const source = { events, first: first.value };
-    // Whoever answered is told first, then what follows.
-    setImmediate(() => {
-      this.#mapper.answered();
-      this.#desk.deliver(source);
-    });
+    this.#mapper.answered();
+    return { events, first: first.value };
   }
 
   async *#follow(): AsyncGenerator<RemoteSignal, void, undefined> {

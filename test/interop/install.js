@@ -1,0 +1,29 @@
+// Installs the foreign programs, exact versions, each into its own folder. Runs none of their install scripts.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const PEERS = {
+  mastra: [
+    "@mastra/core@1.71.0",
+    "@mastra/hono@1.7.9",
+    "@mastra/libsql@1.23.1",
+    "hono@4.13.19",
+    "@hono/node-server@2.1.9",
+    "@ai-sdk/openai-compatible@2.0.92",
+    "zod@4.6.7",
+  ],
+  adk: ["@google/adk@2.0.0", "express@5.3.0"],
+};
+
+const folder = process.env.TROUPE_PEERS ?? fileURLToPath(new URL(".peers", import.meta.url));
+for (const [name, packages] of Object.entries(PEERS)) {
+  const own = join(folder, name);
+  if (existsSync(join(own, "node_modules"))) continue;
+  mkdirSync(own, { recursive: true });
+  writeFileSync(join(own, "package.json"), '{ "private": true, "type": "module" }\n');
+  // ADK has a peer dependency that no registry has.
+  const options = ["--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps", "--loglevel=error"];
+  execFileSync("npm", ["install", ...options, ...packages], { cwd: own, stdio: "inherit" });
+}
