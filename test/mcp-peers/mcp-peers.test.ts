@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { HostOptions } from "../../src/host/host.js";
 import { customValue, type Frame, framesOf } from "../support/frames.js";
 import { startTestHost, type TestHost } from "../support/host.js";
 import { verify } from "../support/verify.js";
@@ -18,8 +19,8 @@ class OpenRun implements AsyncDisposable {
     this.over = this.#read(response);
   }
 
-  peer(era: Era, token = this.token()): Peer {
-    return new Peer(this.host.host.mcpUrl, token, era);
+  peer(era: Era, token = this.token(), answer?: Readonly<Record<string, unknown>>): Peer {
+    return new Peer(this.host.host.mcpUrl, token, era, answer);
   }
 
   /** Waits for a frame. */
@@ -63,7 +64,7 @@ class OpenRun implements AsyncDisposable {
   }
 }
 
-async function openRun(): Promise<OpenRun> {
+async function openRun(options: Partial<HostOptions> = {}): Promise<OpenRun> {
   const tokens: string[] = [];
   const watch = {
     name: "token-watch",
@@ -75,6 +76,7 @@ async function openRun(): Promise<OpenRun> {
   const host = await startTestHost({
     script: { turns: [[{ say: "Open." }, { hang: true }]] },
     agent: { services: [watch] },
+    host: options,
   });
   const run = new OpenRun(host, () => tokens.at(-1) ?? "", await host.post("go"));
   // The endpoint is open to the token when the program has started.
@@ -162,6 +164,39 @@ describe.each(["modern", "legacy"] as const)("a foreign MCP client, %s", (era) =
     await expect(peer.call({ name: "run_shell", input: {} }).result).rejects.toThrow(/run_shell/);
     expect(await run.calls(/send/i)).toBe(0);
     expect(names(run.frames)).not.toContain("subagent.started");
+  });
+
+  it("shows a remote's question to its person, and the answer reaches the remote's task", async () => {
+    await using run = await openRun({ elicitation: true });
+    const answer = { action: "accept", content: { answer: "Rome" } };
+    await using peer = run.peer(era, run.token(), answer);
+    await peer.connect();
+    const { structuredContent } = await peer.call({ input: delegate("#input Which city?\n#say Booked.") })
+      .result;
+    expect(structuredContent).toMatchObject({ status: "completed" });
+    expect(peer.forms).toMatchObject([{ mode: "form", message: "Which city?" }]);
+    const sent = (await run.host.remote.seen()).filter(({ method }) => /send/i.test(method));
+    expect(sent).toHaveLength(2);
+    expect(JSON.stringify(sent[1]?.params)).toContain("Rome");
+    expect(peer.trouble).toEqual([]);
+  });
+
+  it("case 005: with a limit of its own it is answered before, and finds the result by id", async () => {
+    await using run = await openRun({ syncBudgetMs: 200 });
+    await using peer = run.peer(era);
+    await peer.connect();
+    const input = delegate("#say Thinking.\n#delay 600\n#say Found.");
+    const { structuredContent } = await peer.call({ input, timeout: 5_000 }).result;
+    expect(structuredContent).toMatchObject({ status: "working", delegation_id: expect.any(String) });
+    const later = peer.call({
+      name: "task_result",
+      input: { delegation_id: structuredContent.delegation_id, wait_seconds: 20 },
+    });
+    expect((await later.result).structuredContent).toMatchObject({
+      status: "completed",
+      delegation_id: structuredContent.delegation_id,
+    });
+    expect(await run.calls(/send/i)).toBe(1);
   });
 
   it("two calls at once get each its own result", async () => {

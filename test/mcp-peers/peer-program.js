@@ -5,13 +5,22 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 // What a library says on its own would be taken for an answer.
 console.log = console.debug = console.info = () => undefined;
 
-const [url, token, era] = process.argv.slice(2);
+const [url, token, era, answer] = process.argv.slice(2);
 const client = new Client(
   { name: "foreign-client", version: "1.0.0" },
-  era === "modern" ? { versionNegotiation: { mode: "auto" } } : {},
+  {
+    ...(era === "modern" && { versionNegotiation: { mode: "auto" } }),
+    ...(answer && { capabilities: { elicitation: { form: {} } } }),
+  },
 );
 const calls = new Map();
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
+if (answer) {
+  client.setRequestHandler("elicitation/create", ({ params }) => {
+    print({ form: params });
+    return JSON.parse(answer);
+  });
+}
 client.onerror = (error) => print({ trouble: error.message });
 
 const commands = {

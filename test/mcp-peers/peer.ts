@@ -31,6 +31,8 @@ export interface PeerResult {
 export class Peer implements AsyncDisposable {
   /** What it was told of the progress of its calls. */
   readonly progress: unknown[] = [];
+  /** What it was asked to show to its person. */
+  readonly forms: Record<string, unknown>[] = [];
   /** What it complained about. */
   readonly trouble: unknown[] = [];
   readonly #child: ChildProcess;
@@ -38,8 +40,10 @@ export class Peer implements AsyncDisposable {
   readonly #waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>();
   #commands = 0;
 
-  constructor(url: string, token: string, era: Era) {
-    this.#child = spawn(process.execPath, [PROGRAM, url, token, era], { stdio: ["pipe", "pipe", "inherit"] });
+  /** @param answer what its person says to every form; without one it can show none. */
+  constructor(url: string, token: string, era: Era, answer?: Readonly<Record<string, unknown>>) {
+    const args = [PROGRAM, url, token, era, ...(answer === undefined ? [] : [JSON.stringify(answer)])];
+    this.#child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
     this.#gone = once(this.#child, "exit").then(() => {
       for (const { reject } of this.#waiting.values()) reject(new Error("The peer is gone."));
     });
@@ -80,6 +84,7 @@ export class Peer implements AsyncDisposable {
 
   #line(line: Record<string, unknown>): void {
     if ("progress" in line) this.progress.push(line.progress);
+    else if ("form" in line) this.forms.push(line.form as Record<string, unknown>);
     else if ("trouble" in line) this.trouble.push(line.trouble);
     const waiting = this.#waiting.get(Number(line.id));
     this.#waiting.delete(Number(line.id));
