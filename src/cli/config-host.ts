@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { LoadedConfig } from "../config/load.js";
 import { createAgent } from "../core/agent.js";
+import { defined } from "../core/defined.js";
 import { claude } from "../drivers/claude/claude.js";
 import { createHost, type Host, type HostOptions } from "../host/host.js";
 import { a2a } from "../remotes/a2a/a2a.js";
@@ -13,13 +14,12 @@ export function createConfiguredHost(
   const agents = Object.entries(config.agents).map(
     ([key, { workspace = ".", model, permissions, executable }]) => {
       const driver = claude({
-        ...(model === undefined ? {} : { model }),
-        ...(executable === undefined ? {} : { executable }),
+        ...defined({ model, executable }),
       });
       const options = {
         name: key,
         workspace: resolve(folder, workspace),
-        ...(permissions === undefined ? {} : { permissions }),
+        ...defined({ permissions }),
       };
       return [key, createAgent(driver, options)] as const;
     },
@@ -29,9 +29,9 @@ export function createConfiguredHost(
       a2a({
         name,
         agentCardUrl,
-        ...(endpointUrlOverride === undefined ? {} : { endpointUrlOverride }),
+        ...defined({ endpointUrlOverride }),
         ...(auth === undefined ? {} : { auth: authOf(auth) }),
-        ...(trustedOrigins === undefined ? {} : { trustedOrigins }),
+        ...defined({ trustedOrigins }),
       }),
   );
   const { responseMode, toolset, syncBudgetMs, probeTimeoutMs } = config.subAgents?.options ?? {};
@@ -39,9 +39,7 @@ export function createConfiguredHost(
     agents: Object.fromEntries(agents),
     subAgents,
     ...(responseMode === undefined ? {} : { policy: { responseMode } }),
-    ...(toolset === undefined ? {} : { toolset }),
-    ...(syncBudgetMs === undefined ? {} : { syncBudgetMs }),
-    ...(probeTimeoutMs === undefined ? {} : { probeTimeoutMs }),
+    ...defined({ toolset, syncBudgetMs, probeTimeoutMs }),
     ...overrides,
   });
 }
@@ -51,5 +49,5 @@ type ConfiguredAuth = NonNullable<NonNullable<LoadedConfig["config"]["subAgents"
 function authOf(auth: ConfiguredAuth) {
   if (auth.mode !== "api_key") return auth;
   const { mode, key, headerName } = auth;
-  return { mode, key, ...(headerName === undefined ? {} : { headerName }) };
+  return { mode, key, ...defined({ headerName }) };
 }

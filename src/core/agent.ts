@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { ApprovalHandler, PermissionMode } from "./approval.js";
 import { type Clock, systemClock } from "./clock.js";
+import { defined } from "./defined.js";
 import type { Driver } from "./driver.js";
 import { type CreateId, createToken, createId as defaultCreateId } from "./ids.js";
 import type { McpServer } from "./mcp-server.js";
@@ -90,15 +91,14 @@ export function createAgent(driver: Driver, options: AgentOptions = {}): Agent {
         approvals: {
           permissions: options.permissions ?? "ask",
           timeoutMs: options.approvalTimeoutMs ?? 300_000,
-          ...(options.onApproval === undefined ? {} : { handler: options.onApproval }),
+          ...defined({ handler: options.onApproval }),
         },
         clock,
         createId,
         ...(run.thread === undefined
           ? {}
           : { thread: { key: run.thread, mode: run.threadMode ?? "continue", store: threads } }),
-        ...(run.signal === undefined ? {} : { signal: run.signal }),
-        ...(run.onEvent === undefined ? {} : { onEvent: run.onEvent }),
+        ...defined({ signal: run.signal, onEvent: run.onEvent }),
       });
     },
   };

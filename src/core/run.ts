@@ -1,6 +1,7 @@
 import type { ApprovalDecision } from "./approval.js";
 import { type ApprovalOptions, Approvals } from "./approvals.js";
 import { type Clock, withinTime } from "./clock.js";
+import { defined } from "./defined.js";
 import type { Driver, DriverOutcome, DriverRequest, DriverSink } from "./driver.js";
 import { programEnvironment } from "./environment.js";
 import { errorText, type RunErrorCode, TroupeError } from "./errors.js";
@@ -155,7 +156,7 @@ export class Run {
     const setup = this.#setup;
     const { runId, token, agent, workspace } = setup;
     const thread = setup.thread?.key;
-    const context = { runId, token, agent, workspace, ...(thread === undefined ? {} : { thread }) };
+    const context = { runId, token, agent, workspace, ...defined({ thread }) };
     for (const service of setup.services) {
       if (this.#abort.signal.aborted) break;
       await this.#attach(service, context);
@@ -183,7 +184,7 @@ export class Run {
       persist: setup.thread !== undefined,
       signal: this.#abort.signal,
       clock: setup.clock,
-      ...(resume === undefined ? {} : { resume }),
+      ...defined({ resume }),
     };
     return setup.driver.start(request, this.#sink());
   }
@@ -277,9 +278,9 @@ export class Run {
       raw: {
         stdout: this.#output.stdout.toString(),
         stderr: this.#output.stderr.toString(),
-        ...(outcome.terminal === undefined ? {} : { terminal: outcome.terminal }),
+        ...defined({ terminal: outcome.terminal }),
       },
-      ...(usage === undefined ? {} : { usage }),
+      ...defined({ usage }),
       durationMs: this.#setup.clock.now() - this.#startedAt,
     };
   }

@@ -1,4 +1,5 @@
 import { type Clock, sleep, type Timer, withinTime } from "../core/clock.js";
+import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import type { ArtifactCollector } from "./artifacts.js";
 import { reduce } from "./delegation.js";
@@ -106,7 +107,7 @@ export class ActiveDelegation {
       texts: said,
       artifacts,
       responseMode,
-      ...(question === undefined ? {} : { question }),
+      ...defined({ question }),
     };
     return buildResult(parts, maxResultBytes);
   }
@@ -347,7 +348,7 @@ export class ActiveDelegation {
   #reference(): RemoteTaskReference | undefined {
     const { remoteTaskId, remoteContextId } = this.#state.identity;
     if (remoteTaskId === undefined) return undefined;
-    return { taskId: remoteTaskId, ...(remoteContextId === undefined ? {} : { contextId: remoteContextId }) };
+    return { taskId: remoteTaskId, ...defined({ contextId: remoteContextId }) };
   }
 }
 

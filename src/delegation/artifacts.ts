@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { defined } from "../core/defined.js";
 import { startOf } from "../core/text.js";
 import type { ArtifactDescription, ArtifactError } from "./events.js";
 import type { DelegationPolicy } from "./policy.js";
@@ -176,7 +177,7 @@ export class ArtifactCollector {
       uri: `host://delegations/${this.delegationId}/artifacts/${encodeURIComponent(name)}`,
       size,
       sha256: createHash("sha256").update(bytes).digest("hex"),
-      ...(preview === undefined ? {} : { preview }),
+      ...defined({ preview }),
     };
   }
 

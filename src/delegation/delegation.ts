@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.js";
 import { startOf } from "../core/text.js";
 import type {
   DelegationEffect,
@@ -143,15 +144,14 @@ class Step {
       type: "subagent.started",
       objective: startOf(objective, MAX_WORDS),
       correlation,
-      ...(cardFingerprint === undefined ? {} : { cardFingerprint }),
+      ...defined({ cardFingerprint }),
     });
   }
 
   #accept(taskId: string | undefined, contextId: string | undefined): void {
     const identity = {
       ...this.state.identity,
-      ...(taskId === undefined ? {} : { remoteTaskId: taskId }),
-      ...(contextId === undefined ? {} : { remoteContextId: contextId }),
+      ...defined({ remoteTaskId: taskId, remoteContextId: contextId }),
     };
     const shownBefore =
       this.state.started && this.state.identity.remoteTaskId === undefined && taskId !== undefined;
@@ -176,7 +176,7 @@ class Step {
     this.#emit({
       type: "subagent.status",
       status: startOf(status, 64),
-      ...(words === undefined ? {} : { message: words }),
+      ...defined({ message: words }),
     });
   }
 
@@ -236,7 +236,7 @@ class Step {
 
   #artifact({ artifact, error, data }: Extract<DelegationInput, { type: "artifact_collected" }>): void {
     this.#start();
-    const collected = { artifact, ...(error === undefined ? {} : { error }) };
+    const collected = { artifact, ...defined({ error }) };
     const others = this.state.artifacts.filter((known) => known.artifact.id !== artifact.id);
     const kept = data === undefined ? collected : { ...collected, data };
     this.#set({ artifacts: [...others, kept], seen: this.state.seen + artifact.size });
@@ -252,7 +252,7 @@ class Step {
     if (this.state.stop !== undefined) return;
     this.#closeText();
     this.#resolve("remote");
-    const question = { prompt: startOf(prompt, MAX_WORDS), ...(schema === undefined ? {} : { schema }) };
+    const question = { prompt: startOf(prompt, MAX_WORDS), ...defined({ schema }) };
     this.#set({ question, status: "input-required" });
     this.#see(question.prompt);
     this.#emit({ type: "subagent.input_required", ...question });
@@ -353,7 +353,7 @@ class Step {
       code,
       message: startOf(message, MAX_WORDS),
       retryable,
-      ...(remoteStatus === undefined ? {} : { remoteStatus }),
+      ...defined({ remoteStatus }),
     };
   }
 
@@ -368,7 +368,7 @@ class Step {
         texts: said,
         artifacts,
         responseMode,
-        ...(error === undefined ? {} : { error }),
+        ...defined({ error }),
       },
       maxResultBytes,
     );

@@ -1,3 +1,4 @@
+import { defined } from "../core/defined.js";
 import { wellFormed } from "../core/text.js";
 import type { ArtifactDescription, ArtifactError, DelegationError, RemoteProtocol } from "./events.js";
 import type { ResponseMode } from "./policy.js";
@@ -207,7 +208,7 @@ function referTo({ artifact, error }: ResultParts["artifacts"][number]): ResultA
     mime_type: artifact.mimeType,
     uri: artifact.uri,
     size: artifact.size,
-    ...(error === undefined ? {} : { error }),
+    ...defined({ error }),
   };
 }
 

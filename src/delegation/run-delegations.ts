@@ -1,4 +1,5 @@
 import { withinTime } from "../core/clock.js";
+import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import type { RunEvent } from "../core/run-event.js";
 import { ActiveDelegation } from "./active-delegation.js";
@@ -251,7 +252,7 @@ export class RunDelegations {
             agentKey: request.agent,
             agentName: name.slice(0, 128),
             protocol: entry.remote.protocol,
-            ...(correlation.toolCallId === undefined ? {} : { parentToolCallId: correlation.toolCallId }),
+            ...defined({ parentToolCallId: correlation.toolCallId }),
           },
           {
             objective: request.objective,
@@ -259,7 +260,7 @@ export class RunDelegations {
             maxResultBytes: entry.policy.maxResultBytes,
             responseMode: entry.policy.responseMode,
             inputRequired: entry.policy.inputRequired,
-            ...(fingerprint === undefined ? {} : { cardFingerprint: fingerprint }),
+            ...defined({ cardFingerprint: fingerprint }),
           },
         ),
       );
@@ -270,13 +271,13 @@ export class RunDelegations {
       const contextId = this.delegator.contexts.find(entry.policy.context, this.run, request.agent);
       delegation.start({
         delegationId,
-        ...(contextId === undefined ? {} : { contextId }),
+        ...defined({ contextId }),
         messageId: createId("msg"),
         text: requestText(request),
         artifacts: inputs,
         metadata: {
           troupe: { runId: this.run.runId, delegationId },
-          ...(request.skillId === undefined ? {} : { skillId: request.skillId }),
+          ...defined({ skillId: request.skillId }),
         },
       });
       return delegation;

@@ -1,5 +1,6 @@
 import { encodeFrame } from "../bridges/agui/encoder.js";
 import type { Encode, ThreadEvent } from "../bridges/agui/event.js";
+import { defined } from "../core/defined.js";
 import { isRunTerminal } from "../core/run-event.js";
 import type { Cursor, Journal } from "../journal/journal.js";
 import { formatSseComment } from "../wire/sse-writer.js";
@@ -25,7 +26,7 @@ export async function* eventFrames(
   // Something to send at once, so that proxies and clients see that the stream is open.
   yield formatSseComment("open");
   if (through !== undefined && Number(after ?? 0) >= Number(through)) return;
-  const reading = { follow: true, signal, ...(after === undefined ? {} : { after }) };
+  const reading = { follow: true, signal, ...defined({ after }) };
   for await (const batch of journal.read(thread, reading)) {
     let text = "";
     let ended = false;

@@ -5,6 +5,7 @@ import { McpEndpoint } from "../bridges/mcp/endpoint.js";
 import type { Toolset } from "../bridges/mcp/tool-catalog.js";
 import type { Agent } from "../core/agent.js";
 import { type Clock, systemClock } from "../core/clock.js";
+import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import { type CreateId, createId as defaultCreateId } from "../core/ids.js";
 import type { Run } from "../core/run.js";
@@ -144,7 +145,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
             endpoint,
             url: mcpUrl,
             tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
-            ...(options.syncBudgetMs === undefined ? {} : { syncBudgetMs: options.syncBudgetMs }),
+            ...defined({ syncBudgetMs: options.syncBudgetMs }),
             elicitation: options.elicitation ?? false,
           }),
         ];
@@ -161,13 +162,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
       artifacts,
       clock,
       heartbeatMs: options.heartbeatMs ?? HEARTBEAT_MS,
-      ...(graceMs === undefined ? {} : { disconnectGraceMs: graceMs }),
-      ...(options.subagents === undefined ? {} : { subagents: options.subagents }),
+      ...defined({ disconnectGraceMs: graceMs, subagents: options.subagents }),
     },
     {
       hostnames: options.hostnames ?? [],
       origins: options.origins ?? [],
-      ...(options.authorise === undefined ? {} : { authorise: options.authorise }),
+      ...defined({ authorise: options.authorise }),
     },
   );
   const listeners: Listener[] = [mcp];

@@ -45,15 +45,16 @@ export async function startChaosProxy(target: string, seed: number): Promise<Cha
       response.writeHead(503, { "retry-after": "0" }).end();
       return;
     }
+    const messageId: unknown =
+      body.length === 0 ? undefined : JSON.parse(String(body)).params?.message?.messageId;
+    const progress = { passed: 0 };
+    response.on("close", () => {
+      if (progress.passed === 0 && typeof messageId === "string") unheard.add(messageId);
+    });
     const upstream = forward(
       new URL(request.url ?? "/", target),
       { method: request.method ?? "GET", headers: { ...request.headers, host: new URL(target).host } },
-      (answer) =>
-        void pass(answer, response, harm, random).then((events) => {
-          const messageId: unknown =
-            body.length === 0 ? undefined : JSON.parse(String(body)).params?.message?.messageId;
-          if (events === 0 && typeof messageId === "string") unheard.add(messageId);
-        }),
+      (answer) => void pass(answer, response, harm, random, progress),
     );
     upstream.on("error", () => response.destroy());
     response.on("close", () => upstream.destroy());
@@ -103,17 +104,17 @@ function choose(random: Random): Harm {
   }
 }
 
-/** @returns how many events, or whole answers, went through. */
+/** @param progress counts the events, or whole answers, that went through. */
 async function pass(
   answer: IncomingMessage,
   response: ServerResponse,
   harm: Harm,
   random: Random,
-): Promise<number> {
+  progress: { passed: number },
+): Promise<void> {
   const isStream = String(answer.headers["content-type"]).startsWith("text/event-stream");
   response.writeHead(answer.statusCode ?? 502, answer.headers);
   response.flushHeaders();
-  let passed = 0;
   let rest = "";
   try {
     for await (const bytes of answer.setEncoding("utf8")) {
@@ -123,25 +124,26 @@ async function pass(
         if (end < 0) break;
         const event = rest.slice(0, end + 2);
         rest = rest.slice(end + 2);
-        if (!(await give(event))) return passed;
-        passed++;
+        if (!(await give(event))) return;
+        progress.passed++;
       }
     }
-    if (rest !== "" && !(await give(rest))) return passed;
+    if (rest !== "") {
+      if (!(await give(rest))) return;
+      progress.passed++;
+    }
     response.end();
-    return passed + 1;
   } catch {
     response.destroy();
-    return passed;
   }
 
   async function give(event: string): Promise<boolean> {
-    if (harm.do === "stall" && passed >= harm.after) {
+    if (harm.do === "stall" && progress.passed >= harm.after) {
       // The other side has to notice by itself.
       await once(response, "close");
       return false;
     }
-    if (harm.do === "cut" && passed >= harm.after) {
+    if (harm.do === "cut" && progress.passed >= harm.after) {
       const bytes = Buffer.from(event);
       if (harm.middle) await write(response, bytes.subarray(0, random.below(bytes.length)));
       response.destroy();

@@ -74,7 +74,7 @@ async function play(runs: number, seed: number) {
       const agentCardUrl = `${url}/.well-known/agent-card.json`;
       // A clock that hurries must not make a busy machine look like a dead agent.
       const patient = { cardTimeoutMs: 200_000, cardMaxAgeMs: 3_600_000, connectTimeoutMs: 100_000 };
-      const limits = { ...patient, idleTimeoutMs: 4_000, recoveryMs: 200_000, quietMs: 200_000 };
+      const limits = { ...patient, idleTimeoutMs: 20_000, recoveryMs: 200_000, quietMs: 200_000 };
       const remote = a2a({
         name,
         agentCardUrl,

@@ -1,5 +1,6 @@
 import { chooseEncoder, type SubagentEncoding } from "../../bridges/agui/encoder.js";
 import { parseRunInput } from "../../bridges/agui/run-input.js";
+import { defined } from "../../core/defined.js";
 import { type Cursor, parseCursor } from "../../journal/journal.js";
 import { sseResponse } from "../../wire/sse-writer.js";
 import { threadKey } from "../authoriser.js";
@@ -21,7 +22,7 @@ export function eventRoutes(app: HostApp, environment: RouteEnvironment): void {
       thread,
       runId: input.runId,
       messages: input.messages,
-      ...(disconnectGraceMs === undefined ? {} : { disconnectGraceMs }),
+      ...defined({ disconnectGraceMs }),
     });
     return stream(context, environment, {
       ...input,
@@ -73,9 +74,7 @@ function stream(context: HostContext, environment: RouteEnvironment, options: St
   const requested = encodingOf(context);
   const encode = chooseEncoder({
     threadId,
-    ...(requested === undefined ? {} : { requested }),
-    ...(subagents === undefined ? {} : { preferred: subagents }),
-    ...(protocolVersion === undefined ? {} : { protocolVersion }),
+    ...defined({ requested, preferred: subagents, protocolVersion }),
   });
   const closed = new AbortController();
   const left = environment.runs.reading(thread);
@@ -84,9 +83,9 @@ function stream(context: HostContext, environment: RouteEnvironment, options: St
     thread,
     encode,
     signal: closed.signal,
-    ...(after === undefined ? {} : { after }),
+    ...defined({ after }),
     ...(run === undefined ? {} : { untilRunEnds: run.runId }),
-    ...(last === undefined ? {} : { through: last }),
+    ...defined({ through: last }),
   });
   return sseResponse(frames, {
     clock,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../core/defined.js";
 import type { DelegationState } from "../../delegation/delegation-state.js";
 import { owns, type Principal, threadIdOf } from "../authoriser.js";
 import { delegationHistory } from "../delegation-history.js";
@@ -72,7 +73,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   app.post("/delegations/:id/input", async (context) => {
     const { text, data } = parse(inputBody, await jsonBody(context));
     const { state } = findDelegation(context.get("principal"), context.req.param("id"));
-    const answer = { ...(text === undefined ? {} : { text }), ...(data === undefined ? {} : { data }) };
+    const answer = { ...defined({ text, data }) };
     await delegator.reply(state.identity.delegationId, answer);
     return context.json({ delegationId: state.identity.delegationId }, 202);
   });
@@ -81,8 +82,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
     const { decision, message, input } = parse(decisionBody, await jsonBody(context));
     const answer = {
       decision,
-      ...(message === undefined ? {} : { message }),
-      ...(input === undefined ? {} : { input }),
+      ...defined({ message, input }),
     };
     const mine = runs.active((thread) => owns(context.get("principal"), thread));
     if (mine.some(({ run }) => run?.decide(context.req.param("id"), answer)))
