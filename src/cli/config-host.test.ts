@@ -29,6 +29,18 @@ it("the options of sub-agents reach the host", async () => {
 
 it("without options the host has its own defaults", async () => {
   const options = await optionsOf({ agents: {} });
-  for (const name of ["policy", "toolset", "syncBudgetMs", "probeTimeoutMs"])
-    expect(options).not.toHaveProperty(name);
+  expect(options).toMatchObject({ policy: {} });
+  expect(Object.keys(options?.policy ?? {})).toEqual([]);
+  for (const name of ["toolset", "syncBudgetMs", "probeTimeoutMs"]) expect(options).not.toHaveProperty(name);
+});
+
+it("what a command wishes goes beside what the config says", async () => {
+  const config = { agents: {}, subAgents: { agents: [], options: { responseMode: "compact" as const } } };
+  await createConfiguredHost(
+    { config, file: "/x/c.json", folder: "/x" },
+    { policy: { inputRequired: "return" } },
+  );
+  expect(vi.mocked(createHost).mock.lastCall?.[0]).toMatchObject({
+    policy: { responseMode: "compact", inputRequired: "return" },
+  });
 });

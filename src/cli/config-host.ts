@@ -13,9 +13,7 @@ export function createConfiguredHost(
 ): Promise<Host> {
   const agents = Object.entries(config.agents).map(
     ([key, { workspace = ".", model, permissions, executable }]) => {
-      const driver = claude({
-        ...defined({ model, executable }),
-      });
+      const driver = claude(defined({ model, executable }));
       const options = {
         name: key,
         workspace: resolve(folder, workspace),
@@ -38,16 +36,20 @@ export function createConfiguredHost(
   return createHost({
     agents: Object.fromEntries(agents),
     subAgents,
-    ...(responseMode === undefined ? {} : { policy: { responseMode } }),
     ...defined({ toolset, syncBudgetMs, probeTimeoutMs }),
     ...overrides,
+    policy: { ...defined({ responseMode }), ...overrides.policy },
   });
 }
 
 type ConfiguredAuth = NonNullable<NonNullable<LoadedConfig["config"]["subAgents"]>["agents"][number]["auth"]>;
 
 function authOf(auth: ConfiguredAuth) {
-  if (auth.mode !== "api_key") return auth;
-  const { mode, key, headerName } = auth;
-  return { mode, key, ...defined({ headerName }) };
+  if (auth.mode === "api_key") {
+    const { mode, key, headerName } = auth;
+    return { mode, key, ...defined({ headerName }) };
+  }
+  if (auth.mode !== "oauth2") return auth;
+  const { scope, ...rest } = auth;
+  return { ...rest, ...defined({ scope }) };
 }

@@ -12,6 +12,13 @@ const auth = z.discriminatedUnion("mode", [
     key: z.string().min(1),
     headerName: z.string().min(1).optional(),
   }),
+  z.strictObject({
+    mode: z.literal("oauth2"),
+    tokenUrl: httpUrl,
+    clientId: z.string().min(1),
+    clientSecret: z.string().min(1),
+    scope: z.string().min(1).optional(),
+  }),
 ]);
 
 const localAgent = z.strictObject({

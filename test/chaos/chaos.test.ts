@@ -207,6 +207,7 @@ it("200 delegations through cuts, stalls, splits, delays and repeats each end on
   expect(interrupted).toBeLessThan(RUNS * CALLS * 0.2);
   expect(new Set(played.map(({ name }) => name)).size).toBe(Object.keys(STORIES).length);
 
+  const running: string[] = [];
   for (const agent of Object.values(agents)) {
     const sends = (await agent.seen()).flatMap(({ method, params }) =>
       /send/i.test(method) ? [messageIdOf(params)] : [],
@@ -216,11 +217,19 @@ it("200 delegations through cuts, stalls, splits, delays and repeats each end on
     const tasks = played.flatMap(({ result }) =>
       result.remote_task_id === null ? [] : [result.remote_task_id],
     );
-    const states = await Promise.all(tasks.map((id) => stateAt(agent, id)));
-    expect(
-      states.filter((state) => state !== undefined && !/COMPLETED|FAILED|REJECTED|CANCELED/.test(state)),
-    ).toEqual([]);
+    const seen = await agent.seen();
+    for (const task of tasks) {
+      const state = await stateAt(agent, task);
+      if (state === undefined || /COMPLETED|FAILED|REJECTED|CANCELED/.test(state)) continue;
+      const calls = seen
+        .filter(({ params }) => (params as { id?: string }).id === task)
+        .map(({ method }) => method);
+      const { name, events } = played.find(({ result }) => result.remote_task_id === task) ?? {};
+      const { type, ...last } = events?.at(-1) ?? { type: "" };
+      running.push(`${name}: ${state}, although ${type} ${JSON.stringify(last)} after ${calls.join(" ")}`);
+    }
   }
+  expect(running).toEqual([]);
   expect(left).toEqual({ permits: 0, active: 0 });
   expect({ timers, sockets }).toEqual({ timers: [], sockets: 0 });
   expect(reachableBytes() - before).toBeLessThan(8_000_000);

@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.js";
 import type { Nested, RunEvent } from "../../core/run-event.js";
 import { type AguiEvent, custom, type ThreadEntry } from "./event.js";
 
@@ -47,7 +48,7 @@ export function encodeParent(
       return { type: "TOOL_CALL_END", toolCallId: event.toolCallId };
     case "tool.result": {
       const { toolCallId, content, isError, synthetic } = event;
-      const metadata = { isError, ...(synthetic === undefined ? {} : { synthetic }) };
+      const metadata = { isError, ...defined({ synthetic }) };
       return {
         type: "TOOL_CALL_RESULT",
         messageId: `${toolCallId}-result`,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../core/defined.js";
 import { errorText, TroupeError } from "../../core/errors.js";
 import type { UserMessage } from "../../core/run-event.js";
 
@@ -55,7 +56,7 @@ export function parseRunInput(body: unknown): RunInput {
       typeof content === "string" ? content : (content ?? []).map(({ text: words }) => words ?? "").join("");
     if (text.trim() !== "") messages.unshift({ id: id ?? `${runId}-message-${messages.length + 1}`, text });
   }
-  return { threadId, runId, messages, ...(protocolVersion === undefined ? {} : { protocolVersion }) };
+  return { threadId, runId, messages, ...defined({ protocolVersion }) };
 }
 
 function describe(error: z.ZodError): string {

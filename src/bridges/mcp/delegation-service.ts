@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.js";
 import type { RunAttachment, RunContext, RunService } from "../../core/run-service.js";
 import type { Delegator } from "../../delegation/delegator.js";
 import type { RemoteRegistry } from "../../delegation/registry.js";
@@ -45,7 +46,7 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
       const toolset = new DelegationToolset(delegations, catalog, {
         clock,
         elicitation,
-        ...(syncBudgetMs === undefined ? {} : { budgetMs: syncBudgetMs }),
+        ...defined({ budgetMs: syncBudgetMs }),
       });
       const access = endpoint.addRun(run.token, toolset);
       const ignoreChanges = registry.onChange(() => access.toolsChanged());

@@ -1,4 +1,5 @@
 import type { Clock } from "../../core/clock.js";
+import { defined } from "../../core/defined.js";
 import type { DelegationState } from "../../delegation/delegation-state.js";
 import type { DelegationResult } from "../../delegation/result.js";
 import type { RunDelegations } from "../../delegation/run-delegations.js";
@@ -37,7 +38,7 @@ export class DelegationTasks implements McpTasks {
       statusMessage,
       createdAt: new Date(created).toISOString(),
       lastUpdatedAt: new Date(updated).toISOString(),
-      ...(form === undefined ? {} : { form }),
+      ...defined({ form }),
       ...(returned === undefined ? {} : { answer: this.answer(returned) }),
     };
   }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Clock } from "../../core/clock.js";
+import { defined } from "../../core/defined.js";
 import { errorText, TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import { type DelegationRequest, parseRequest } from "../../delegation/request.js";
@@ -84,7 +85,7 @@ export class DelegationToolset implements McpToolset {
 
   async #delegate(call: McpCall): Promise<DelegationResult> {
     const { tool, input, callId, cancelled } = call;
-    const incoming = { tool, input, ...(callId === undefined ? {} : { callId }) };
+    const incoming = { tool, input, ...defined({ callId }) };
     const request = this.#request(tool, input);
     const known = callId === undefined ? undefined : this.delegations.ofCall(callId)?.identity.delegationId;
     const wait = this.#becomesTask(call) ? { cancelled, budgetMs: 0 } : this.#wait(call, known);
@@ -161,8 +162,7 @@ export class DelegationToolset implements McpToolset {
           throw new TroupeError<DelegationErrorCode>("invalid_input", "text or data: one of them is needed");
         }
         const answer = {
-          ...(words === undefined ? {} : { text: words }),
-          ...(data === undefined ? {} : { data }),
+          ...defined({ text: words, data }),
         };
         return this.delegations.reply(id, answer, this.#wait(call, id));
       }
@@ -174,7 +174,7 @@ export class DelegationToolset implements McpToolset {
     const besides = id === undefined ? undefined : this.#questions?.dismissed(id);
     return {
       cancelled: call.cancelled,
-      ...(budgetMs === undefined ? {} : { budgetMs }),
+      ...defined({ budgetMs }),
       ...(this.#asks(call) ? { asks: besides === undefined ? {} : { besides } } : {}),
     };
   }

@@ -7,6 +7,7 @@ import {
   ProtocolErrorCode,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
+import { defined } from "../../core/defined.js";
 import type { McpAnswer, McpForm, McpTask, McpTasks } from "./tool.js";
 
 /** Name of the tasks extension (SEP-2663), in the capabilities of both sides. */
@@ -23,7 +24,7 @@ export function toolResult({ structured, isError, meta }: McpAnswer): CallToolRe
     content: [{ type: "text", text: JSON.stringify(structured) }],
     structuredContent: structured,
     isError,
-    ...(meta === undefined ? {} : { _meta: meta }),
+    ...defined({ _meta: meta }),
   };
 }
 

@@ -13,6 +13,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { Clock, Timer } from "../../core/clock.js";
+import { defined } from "../../core/defined.js";
 import { elicitRequest, serveTasks, TASKS_EXTENSION, taskResult, toolResult } from "./protocol.js";
 import type { McpCall, McpQuestion, McpTool, McpToolset } from "./tool.js";
 
@@ -146,7 +147,7 @@ export class RunServer {
       takesTask: declaresTasks(context),
       ...(typeof callId === "string" ? { callId } : {}),
       ...(typeof hint === "string" ? { hint } : {}),
-      ...(answers === undefined ? {} : { answers }),
+      ...defined({ answers }),
     };
     const beat = this.#beat(context, meta.progressToken, () => this.toolset.progress(call));
     try {

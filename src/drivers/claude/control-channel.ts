@@ -1,4 +1,5 @@
 import type { ApprovalDecision } from "../../core/approval.js";
+import { defined } from "../../core/defined.js";
 import type { DriverSink } from "../../core/driver.js";
 import { type RunErrorCode, TroupeError } from "../../core/errors.js";
 import { asObject, asText, type JsonObject } from "./json.js";
@@ -115,7 +116,7 @@ export class ControlChannel {
     const tool = asText(request.tool_name) ?? "unknown";
     const input = asObject(request.input);
     const toolCallId = asText(request.tool_use_id);
-    const common = { tool, input, ...(toolCallId === undefined ? {} : { toolCallId }) };
+    const common = { tool, input, ...defined({ toolCallId }) };
     const question = tool === "AskUserQuestion" ? readQuestion(input) : undefined;
     const decision = await this.#decide(
       question
@@ -141,8 +142,8 @@ export class ControlChannel {
       {
         kind: "question",
         title: asText(request.message) ?? `${server} asks for input`,
-        input: { server, ...(url === undefined ? {} : { url }) },
-        ...(request.requested_schema === undefined ? {} : { schema: request.requested_schema }),
+        input: { server, ...defined({ url }) },
+        ...defined({ schema: request.requested_schema }),
       },
       withdrawn,
     );

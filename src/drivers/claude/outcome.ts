@@ -1,3 +1,4 @@
+import { defined } from "../../core/defined.js";
 import type { DriverOutcome } from "../../core/driver.js";
 import { type RunErrorCode, TroupeError } from "../../core/errors.js";
 import type { Usage } from "../../core/run-event.js";
@@ -38,7 +39,7 @@ export function outcomeOf(facts: RunFacts): DriverOutcome {
   if (error) return { status: "failed", error, ...common };
   return {
     status: "finished",
-    ...(text === undefined ? {} : { text }),
+    ...defined({ text }),
     ...(facts.checkpoint && { checkpoint: facts.checkpoint }),
     ...common,
   };

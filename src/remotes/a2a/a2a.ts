@@ -1,4 +1,5 @@
 import { systemClock } from "../../core/clock.js";
+import { defined } from "../../core/defined.js";
 import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import type {
@@ -74,7 +75,7 @@ class A2aRemote implements RemoteAgent {
       skills: card.skills.slice(0, MAX_SKILLS).map((skill) => ({
         id: skill.id,
         name: capText(skill.name || skill.id, MAX_NAME),
-        ...(skill.inputSchema === undefined ? {} : { inputSchema: skill.inputSchema }),
+        ...defined({ inputSchema: skill.inputSchema }),
         ...(skill.description === "" ? {} : { description: capText(skill.description, MAX_DESCRIPTION) }),
       })),
       streaming: card.streaming,

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
 import type { Artifact, Part } from "@a2a-js/sdk";
+import { defined } from "../../core/defined.js";
 import type { RemoteArtifactChunk, RemoteSignal } from "../../delegation/remote.js";
 import { cleanName, partBytes, safeId } from "./words.js";
 
@@ -86,7 +87,7 @@ export class FileArtifacts {
         type: "artifact",
         chunk: {
           id,
-          ...(name === undefined ? {} : { name }),
+          ...defined({ name }),
           mimeType,
           mode: replace ? "replace" : "append",
           bytes,

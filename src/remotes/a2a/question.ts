@@ -1,4 +1,5 @@
 import type { Message } from "@a2a-js/sdk";
+import { defined } from "../../core/defined.js";
 import { adkKind, type PendingApproval } from "./tool-traffic.js";
 import { MAX_CLOSING_TEXT, spokenText } from "./words.js";
 
@@ -40,7 +41,7 @@ export function questionOf(
   )[0];
   const parts = [words, detail ?? (words === undefined ? fallback : undefined)];
   const prompt = parts.filter((part) => part !== undefined && part !== "").join("\n");
-  return { ...(prompt === "" ? {} : { prompt }), ...(schema === undefined ? {} : { schema }) };
+  return { ...(prompt === "" ? {} : { prompt }), ...defined({ schema }) };
 }
 
 /** What gemini-cli takes as an answer. */

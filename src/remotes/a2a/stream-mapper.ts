@@ -1,4 +1,5 @@
 import { type Message, Role, type StreamResponse, type Task, TaskState, type TaskStatus } from "@a2a-js/sdk";
+import { defined } from "../../core/defined.js";
 import type { RemoteSignal, RemoteTaskReference } from "../../delegation/remote.js";
 import { ArtifactAssembler } from "./artifacts.js";
 import type { Delivery } from "./channel.js";
@@ -91,7 +92,7 @@ export class StreamMapper {
     if (this.#taskId === undefined) return undefined;
     return {
       taskId: this.#taskId,
-      ...(this.#contextId === undefined ? {} : { contextId: this.#contextId }),
+      ...defined({ contextId: this.#contextId }),
     };
   }
 
@@ -166,8 +167,7 @@ export class StreamMapper {
     return [
       {
         type: "accepted",
-        ...(this.#taskId === undefined ? {} : { taskId: this.#taskId }),
-        ...(this.#contextId === undefined ? {} : { contextId: this.#contextId }),
+        ...defined({ taskId: this.#taskId, contextId: this.#contextId }),
       },
     ];
   }
@@ -269,8 +269,7 @@ export class StreamMapper {
   /** @param words the remote's closing words */
   #completed(words: string | undefined): RemoteSignal[] {
     const whole = this.#streaming ? [] : this.#texts();
-    if (whole.length === 0)
-      return [{ type: "completed", ...(words === undefined ? {} : { message: words }) }];
+    if (whole.length === 0) return [{ type: "completed", ...defined({ message: words }) }];
     return [
       ...(words === undefined ? [] : [{ type: "status" as const, status: "completed", message: words }]),
       { type: "completed", message: whole.join("\n\n") },
@@ -324,7 +323,7 @@ export class StreamMapper {
       {
         type: "input_required",
         ...(prompt === undefined ? {} : { prompt: this.#redact(prompt) }),
-        ...(schema === undefined ? {} : { schema }),
+        ...defined({ schema }),
       },
     ];
   }
@@ -359,7 +358,7 @@ export class StreamMapper {
     // No task id: such an answer can neither be looked up nor cancelled.
     const accepted = this.#accept("", message.contextId);
     if (!this.#streaming)
-      return [...accepted, ...files, { type: "completed", ...(text === undefined ? {} : { message: text }) }];
+      return [...accepted, ...files, { type: "completed", ...defined({ message: text }) }];
     return [
       ...accepted,
       ...(text === undefined ? [] : [{ type: "text" as const, messageId: id, delta: text }]),
