@@ -261,8 +261,8 @@ class Step {
 
   /** The question, if there is one, is answered or has become pointless. */
   #resolve(by: "person" | "parent" | "timeout" | "remote"): void {
-    const { question, ...rest } = this.state;
-    if (question === undefined) return;
+    if (this.state.question === undefined) return;
+    const { question: _resolved, ...rest } = this.state;
     this.state = rest;
     this.#emit({ type: "subagent.input_resolved", by });
   }

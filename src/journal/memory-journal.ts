@@ -67,7 +67,10 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
         after = Number(last.cursor);
         yield entries;
       } else if (!follow || this.#closed) return;
-      else await this.#appended(name, signal);
+      else {
+        await this.#appended(name, signal);
+        await untilBurstIsOver();
+      }
     }
   }
 
@@ -108,4 +111,9 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
       signal?.addEventListener("abort", wake, { once: true });
     });
   }
+}
+
+/** Entries come in bursts, as bytes do from a socket: a reader that waits for the rest of it takes all at once. */
+function untilBurstIsOver(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
