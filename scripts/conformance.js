@@ -143,9 +143,15 @@ try {
   const args = [suite, "server", "--url", url, "--suite", "all"];
   const baseline = join(import.meta.dirname, "conformance.yml");
   const run = spawn(node, [...args, "--expected-failures", baseline, "-o", join(scratch, "results")], {
-    stdio: "inherit",
+    stdio: ["ignore", "pipe", "inherit"],
   });
-  const [code] = await once(run, "exit");
+  // The suite counts what is not offered as failed; only what the baseline does not expect is worth a look.
+  let report = "";
+  run.stdout.on("data", (text) => {
+    report += text;
+  });
+  const [code] = await once(run, "close");
+  console.log(code === 0 ? "The endpoint does what the baseline says." : report);
   server.close();
   server.closeAllConnections();
   await access.close();
