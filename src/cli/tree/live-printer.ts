@@ -89,11 +89,11 @@ export class LivePrinter implements Printer {
   }
 
   #options(): RenderOptions {
-    return { width: Math.min(process.stdout.columns ?? 80, 120), now: Date.now(), textLines: TEXT_LINES };
+    return { width: Math.min(process.stdout.columns || 80, 120), now: Date.now(), textLines: TEXT_LINES };
   }
 
   #height(): number {
-    return Math.max(4, (process.stdout.rows ?? 24) - 2);
+    return Math.max(4, (process.stdout.rows || 24) - 2);
   }
 
   /** What waits for the person: one question at a time, the local agent's first. */
