@@ -172,7 +172,11 @@ describe("whatever a remote says about itself and its work", () => {
           closing.push(host.close());
         }
       }),
-      { numRuns: forms.length, endOnFailure: true },
+      {
+        numRuns: forms.length,
+        endOnFailure: true,
+        examples: [["?t|;`KB5!Kglj?(Ez',}-ThmoK*BhsV"], ['ab/cd\\ef/gh"ij/kl/mn?x=1&y=%2f']],
+      },
     );
     await Promise.all(closing);
   });

@@ -1,4 +1,12 @@
-import { type Message, Role, type StreamResponse, type Task, TaskState, type TaskStatus } from "@a2a-js/sdk";
+import {
+  type Artifact,
+  type Message,
+  Role,
+  type StreamResponse,
+  type Task,
+  TaskState,
+  type TaskStatus,
+} from "@a2a-js/sdk";
 import { defined } from "../../core/defined.js";
 import type { RemoteSignal, RemoteTaskReference } from "../../delegation/remote.js";
 import { ArtifactAssembler } from "./artifacts.js";
@@ -41,8 +49,8 @@ interface StatusContext {
 export class StreamMapper {
   readonly #redact: (text: string) => string;
   readonly #streaming: boolean;
-  readonly #tools = new ToolTraffic();
-  readonly #artifacts = new ArtifactAssembler(this.#tools);
+  readonly #tools: ToolTraffic;
+  readonly #artifacts: ArtifactAssembler;
   #taskId: string | undefined;
   #contextId: string | undefined;
   #accepted = false;
@@ -54,12 +62,17 @@ export class StreamMapper {
   /** The question that is open, or was answered last. */
   #asked: string | undefined;
   #waits = false;
+  /** What each text of a polled agent was when it asked something, which may be the last that is heard of it. */
+  #given: string[] = [];
+  #gifts = 0;
   /** Identifies the last status, for snapshots that show it again. */
   #lastStatus = "";
 
   constructor(options: StreamMapperOptions = {}) {
     this.#redact = options.redact ?? ((text) => text);
     this.#streaming = options.streaming ?? true;
+    this.#tools = new ToolTraffic(this.#redact);
+    this.#artifacts = new ArtifactAssembler(this.#tools);
   }
 
   /** A final signal was given; nothing may follow. */
@@ -120,7 +133,7 @@ export class StreamMapper {
         const { taskId, contextId, artifact, append, lastChunk } = payload.value;
         const accepted = this.#accept(taskId, contextId);
         return artifact
-          ? [...accepted, ...this.#shown(this.#artifacts.update(artifact, append, lastChunk))]
+          ? [...accepted, ...this.#shown(this.#artifacts.update(this.#named(artifact), append, lastChunk))]
           : accepted;
       }
       default:
@@ -148,8 +161,8 @@ export class StreamMapper {
     if (this.#over) return [];
     const update = payload?.$case === "artifactUpdate" ? payload.value : undefined;
     // A replacement needs nothing of what came before it.
-    const next = update?.append ? update.artifact : undefined;
-    const missed = task.artifacts.flatMap((stored) => this.#artifacts.gap(stored, next));
+    const next = update?.append && update.artifact ? this.#named(update.artifact) : undefined;
+    const missed = task.artifacts.flatMap((stored) => this.#artifacts.gap(this.#named(stored), next));
     // Who begins a subscription so has been seen to store every chunk once more for it.
     this.#artifacts.distrust();
     return this.#shown(missed);
@@ -182,7 +195,19 @@ export class StreamMapper {
   }
 
   #artifactsOf(task: Task, last: boolean): RemoteSignal[] {
-    return this.#shown(task.artifacts.flatMap((artifact) => this.#artifacts.snapshot(artifact, last)));
+    return this.#shown(
+      task.artifacts.flatMap((artifact) => this.#artifacts.snapshot(this.#named(artifact), last)),
+    );
+  }
+
+  /** Redacted before names are made fit for a path: a part of a credential is not recognised. */
+  #named(artifact: Artifact): Artifact {
+    const artifactId = this.#redact(artifact.artifactId);
+    const parts = artifact.parts.map((part) => {
+      const filename = this.#redact(part.filename);
+      return filename === part.filename ? part : { ...part, filename };
+    });
+    return { ...artifact, artifactId, name: this.#redact(artifact.name), parts };
   }
 
   /** Text of an agent that is polled comes whole with its end. */
@@ -268,18 +293,21 @@ export class StreamMapper {
 
   /** @param words the remote's closing words */
   #completed(words: string | undefined): RemoteSignal[] {
+    if (this.#given.length > 0) return [...closing(words), ...this.#partial(), { type: "completed" }];
     const whole = this.#streaming ? [] : this.#texts();
     if (whole.length === 0) return [{ type: "completed", ...defined({ message: words }) }];
-    return [
-      ...(words === undefined ? [] : [{ type: "status" as const, status: "completed", message: words }]),
-      { type: "completed", message: whole.join("\n\n") },
-    ];
+    return [...closing(words), { type: "completed", message: whole.join("\n\n") }];
   }
 
-  /** What a polled agent said before it ended otherwise; it has no closing words to put it in. */
+  /** What a polled agent said before it asked, or ended otherwise; it has no closing words to put it in. */
   #partial(): RemoteSignal[] {
     if (this.#streaming) return [];
-    return this.#texts().map((delta, index) => ({ type: "text", messageId: `text-${index + 1}`, delta }));
+    return this.#texts().flatMap((text, index): RemoteSignal[] => {
+      const given = this.#given[index] ?? "";
+      const delta = text.startsWith(given) ? text.slice(given.length) : text;
+      this.#given[index] = text;
+      return delta === "" ? [] : [{ type: "text", messageId: `text-${++this.#gifts}`, delta }];
+    });
   }
 
   #texts(): string[] {
@@ -320,6 +348,7 @@ export class StreamMapper {
     }
     this.#waits = true;
     return [
+      ...this.#partial(),
       {
         type: "input_required",
         ...(prompt === undefined ? {} : { prompt: this.#redact(prompt) }),
@@ -347,11 +376,18 @@ export class StreamMapper {
     }
     if (message.role === Role.ROLE_USER) return [];
     this.#over = true;
-    const id = safeId(message.messageId || "message");
+    const id = safeId(this.#redact(message.messageId) || "message");
     const text = spokenText(message, Number.POSITIVE_INFINITY);
     const attachments = message.parts.filter((part) => part.content?.$case !== "text");
     const files = this.#artifacts.update(
-      { artifactId: id, name: "", description: "", parts: attachments, metadata: undefined, extensions: [] },
+      {
+        artifactId: id,
+        name: "",
+        description: "",
+        parts: attachments.map((part) => ({ ...part, filename: this.#redact(part.filename) })),
+        metadata: undefined,
+        extensions: [],
+      },
       false,
       true,
     );
@@ -366,6 +402,11 @@ export class StreamMapper {
       { type: "completed" },
     ];
   }
+}
+
+/** A remote's closing words beside an answer of its own. */
+function closing(words: string | undefined): RemoteSignal[] {
+  return words === undefined ? [] : [{ type: "status", status: "completed", message: words }];
 }
 
 function statusKey({ state, message, timestamp }: TaskStatus): string {

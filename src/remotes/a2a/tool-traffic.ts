@@ -27,6 +27,9 @@ export function adkKind(part: Part): string | undefined {
 
 /** Turns the tool traffic that remotes send as data parts into tool signals, each call once. */
 export class ToolTraffic {
+  /** @param redact removes credentials from ids */
+  constructor(private readonly redact: (text: string) => string) {}
+
   readonly #started = new Set<string>();
   readonly #ended = new Set<string>();
   #pending: PendingApproval | undefined;
@@ -76,7 +79,7 @@ export class ToolTraffic {
   #start(id: string, name: string, args: unknown): RemoteSignal[] {
     if (this.#started.has(id)) return [];
     this.#started.add(id);
-    const toolCallId = safeId(id);
+    const toolCallId = this.#id(id);
     return [
       { type: "tool.start", toolCallId, name },
       ...(args === undefined ? [] : [{ type: "tool.args" as const, toolCallId, delta: jsonText(args) }]),
@@ -86,7 +89,7 @@ export class ToolTraffic {
   #close(id: string): RemoteSignal[] {
     if (this.#ended.has(id)) return [];
     this.#ended.add(id);
-    return [{ type: "tool.end", toolCallId: safeId(id) }];
+    return [{ type: "tool.end", toolCallId: this.#id(id) }];
   }
 
   #result(id: string, content: unknown, isError: boolean): RemoteSignal[] {
@@ -94,7 +97,14 @@ export class ToolTraffic {
     if (this.#ended.has(done)) return [];
     const closed = this.#close(id);
     this.#ended.add(done);
-    return [...closed, { type: "tool.result", toolCallId: safeId(id), content: jsonText(content), isError }];
+    return [
+      ...closed,
+      { type: "tool.result", toolCallId: this.#id(id), content: jsonText(content), isError },
+    ];
+  }
+
+  #id(id: string): string {
+    return safeId(this.redact(id));
   }
 }
 
