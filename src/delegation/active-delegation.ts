@@ -174,6 +174,12 @@ export class ActiveDelegation {
     void this.#follow(() => this.setup.remote.start(task, this.#stream.signal));
   }
 
+  /** The remote cannot even be asked: the delegation is shown, and ends with why. Instead of {@link start}. */
+  refuse(error: TroupeError): void {
+    this.#followed = true;
+    this.apply(failure(error));
+  }
+
   /** Lets the reducer take one input, records what follows, and carries out its effects. */
   apply(input: DelegationInput): void {
     if (input.type === "close" && this.#state.phase !== "over") this.#watchOn = true;

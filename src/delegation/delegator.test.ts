@@ -55,19 +55,26 @@ describe("starting", () => {
     expect(bench.left).toEqual(NOTHING);
   });
 
-  it("a remote that cannot be reached gives its error, starts nothing, holds nothing; the same call may try again", async () => {
+  it("a remote that cannot be reached is a delegation that failed, starts nothing, holds nothing; another call may try again", async () => {
     const bench = new DelegationBench();
     const describeWell = bench.remote.onDescribe;
     bench.remote.onDescribe = () =>
       Promise.reject(new TroupeError("agent_unavailable", "refused", { retryable: true }));
-    expect(await refusal((await bench.call("x", { callId: "toolu_1" })).answer)).toMatchObject({
-      code: "agent_unavailable",
+    const refused = await bench.call("x", { callId: "toolu_1" });
+    expect(await refused.answer).toMatchObject({
+      delegation_id: "del-1",
+      status: "failed",
+      error: { code: "agent_unavailable", message: "refused", retryable: true },
     });
+    expect(bench.types()).toEqual(["started", "failed"]);
+    expect(bench.remote.tasks).toEqual([]);
+    await bench.clock.advance(0);
     expect(bench.left).toEqual(NOTHING);
     bench.remote.onDescribe = describeWell;
-    const { answer } = await bench.call("x", { callId: "toolu_1" });
+    const { answer } = await bench.call("x", { callId: "toolu_2" });
     bench.task.send({ type: "completed", message: "now" });
     expect(await answer).toMatchObject({ summary: "now" });
+    await bench.clock.advance(0);
     expect(bench.left).toEqual(NOTHING);
   });
 
@@ -76,7 +83,8 @@ describe("starting", () => {
     bench.remote.onDescribe = () => new Promise(() => undefined);
     const { answer } = await bench.call();
     await bench.clock.advance(30_000);
-    expect(await refusal(answer)).toMatchObject({ code: "agent_unavailable", retryable: true });
+    expect(await answer).toMatchObject({ error: { code: "agent_unavailable", retryable: true } });
+    await bench.clock.advance(0);
     expect(bench.left).toEqual(NOTHING);
   });
 

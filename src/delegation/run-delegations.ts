@@ -56,8 +56,7 @@ export class RunDelegations {
    * Starts a delegation, or joins the one that the same tool call started before.
    * @returns what the parent's model gets: the end, or by `wait` and policy how it stands before. The delegation goes on even if
    * nobody waits for it.
-   * @throws TroupeError `agent_not_found`, `agent_busy`, `invalid_input`, `agent_unavailable`, `capability_unsupported`,
-   * `policy_denied` or `cancelled`, when nothing was started.
+   * @throws TroupeError `agent_not_found`, `agent_busy`, `invalid_input` or `cancelled`, when there is nothing to be shown.
    */
   async delegate(request: DelegationRequest, call: IncomingCall, wait: Wait = {}): Promise<DelegationResult> {
     const known = call.callId === undefined ? undefined : this.#byCall.get(call.callId);
@@ -220,7 +219,7 @@ export class RunDelegations {
     const release = await this.#permit(entry, request.agent);
     try {
       const inputs = await this.#inputs(request);
-      const { name, fingerprint } = await this.#describe(request.agent);
+      const { name, fingerprint, problem } = await this.#describe(request.agent);
       let late: ActiveDelegation | undefined;
       const correlation = await this.#correlator.correlate(call, ({ toolCallId, level }) => {
         if (toolCallId !== undefined) late?.apply({ type: "correlated", toolCallId, correlation: level });
@@ -268,6 +267,10 @@ export class RunDelegations {
       this.delegator.keep(this.run, delegation);
       if (call.callId !== undefined) this.#started.set(call.callId, delegation);
       this.#active.add(delegation);
+      if (problem !== undefined) {
+        delegation.refuse(problem);
+        return delegation;
+      }
       const contextId = this.delegator.contexts.find(entry.policy.context, this.run, request.agent);
       delegation.start({
         delegationId,
@@ -324,17 +327,23 @@ export class RunDelegations {
     }
   }
 
-  async #describe(agent: string): Promise<{ name: string; fingerprint?: string }> {
+  /** What the agent is, or why it cannot be asked: a person is shown that as a delegation that failed. */
+  async #describe(agent: string): Promise<{ name: string; fingerprint?: string; problem?: TroupeError }> {
     const { registry, clock } = this.delegator.options;
-    // The remote's own cache decides whether anything is fetched, so a card that changed or a remote that died shows here.
-    const describing = registry.describe(agent, this.#closing.signal);
-    const description = await withinTime(clock, DESCRIBE_LIMIT_MS, describing);
-    if (description !== undefined) return description;
-    throw new TroupeError<DelegationErrorCode>(
-      "agent_unavailable",
-      `"${agent}" did not say what it is within ${DESCRIBE_LIMIT_MS / 1_000} s.`,
-      { retryable: true },
-    );
+    try {
+      // The remote's own cache decides whether anything is fetched, so a card that changed or a remote that died shows here.
+      const describing = registry.describe(agent, this.#closing.signal);
+      const description = await withinTime(clock, DESCRIBE_LIMIT_MS, describing);
+      if (description !== undefined) return description;
+      throw new TroupeError<DelegationErrorCode>(
+        "agent_unavailable",
+        `"${agent}" did not say what it is within ${DESCRIBE_LIMIT_MS / 1_000} s.`,
+        { retryable: true },
+      );
+    } catch (error) {
+      if (!(error instanceof TroupeError) || this.#closing.signal.aborted) throw error;
+      return { name: registry.state(agent)?.description?.name ?? agent, problem: error };
+    }
   }
 
   /** A conversation goes on after a good end; after any other the next delegation begins afresh. */
