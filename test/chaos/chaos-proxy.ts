@@ -27,11 +27,15 @@ export interface ChaosProxy extends AsyncDisposable {
   readonly open: number;
 }
 
+/** How often one send is refused; a third time would be the last try. */
+const MAX_REFUSALS = 2;
+
 /** Starts a proxy in front of the agent at `target`. The card is never harmed. */
 export async function startChaosProxy(target: string, seed: number): Promise<ChaosProxy> {
   const random = new Random(seed);
   const done = new Set<Harm["do"]>();
   const unheard = new Set<string>();
+  const refused = new Map<unknown, number>();
   let open = 0;
 
   const server = createServer(async (request, response) => {
@@ -39,14 +43,17 @@ export async function startChaosProxy(target: string, seed: number): Promise<Cha
     const pieces: Buffer[] = [];
     for await (const piece of request) pieces.push(piece);
     const body = Buffer.concat(pieces);
-    const harm = request.method === "GET" ? ({ do: "pass" } as const) : choose(random);
+    const messageId: unknown =
+      body.length === 0 ? undefined : JSON.parse(String(body)).params?.message?.messageId;
+    let harm: Harm = request.method === "GET" ? { do: "pass" } : choose(random);
+    // A send that is refused each time it is tried is an agent that is not there, which is another story.
+    if (harm.do === "refuse" && (refused.get(messageId) ?? 0) >= MAX_REFUSALS) harm = { do: "pass" };
     done.add(harm.do);
     if (harm.do === "refuse") {
+      if (messageId !== undefined) refused.set(messageId, (refused.get(messageId) ?? 0) + 1);
       response.writeHead(503, { "retry-after": "0" }).end();
       return;
     }
-    const messageId: unknown =
-      body.length === 0 ? undefined : JSON.parse(String(body)).params?.message?.messageId;
     const progress = { passed: 0 };
     response.on("close", () => {
       if (progress.passed === 0 && typeof messageId === "string") unheard.add(messageId);
