@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import { bodyLimit } from "hono/body-limit";
 import { cors } from "hono/cors";
 import type { Authorise } from "./authoriser.js";
 import { errorResponse, HttpError, notFound } from "./http-error.js";
@@ -17,9 +16,6 @@ export interface AppOptions {
   /** Origins of pages, beside the host's own, that may call it. */
   readonly origins: readonly string[];
 }
-
-/** A prompt of a megabyte with some history fits. */
-const MAX_BODY = 8 * 1_048_576;
 
 /** Builds the HTTP application of a host. */
 export function createApp(
@@ -43,14 +39,6 @@ export function createApp(
     await next();
   });
   if (origins.length > 0) app.use(cors({ origin: [...origins] }));
-  app.use(
-    bodyLimit({
-      maxSize: MAX_BODY,
-      onError: () => {
-        throw new HttpError(413, "invalid_input", "The request is too large.");
-      },
-    }),
-  );
   app.use(async (context, next) => {
     const open = context.req.path === "/healthz";
     const principal = authorise === undefined || open ? {} : await authorise(context.req.raw);

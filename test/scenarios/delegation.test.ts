@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import {
   collect,
@@ -368,6 +370,31 @@ describe("more ends of a delegation", () => {
     expect(JSON.stringify(sent?.params).length).toBeGreaterThan(1_000_000);
   });
 });
+
+describe("stopping by hand", () => {
+  it("a POST without any body and length stops the run, as `curl -X POST` sends it", async () => {
+    await using host = await startTestHost({ script: script("#say Busy.\n#hang") });
+    const frames: Frame[] = [];
+    for await (const frame of framesOf(await host.post("go"))) {
+      frames.push(frame);
+      if (frame.event.name === "subagent.text.delta") {
+        expect(await bareStatus(`${host.url}/runs/run-1/cancel`)).toBe(202);
+      }
+    }
+    expect(terminals(frames).map(({ event }) => event.name)).toEqual(["subagent.cancelled"]);
+  });
+});
+
+/** The status of a POST that has neither body nor length. */
+async function bareStatus(url: string): Promise<number | undefined> {
+  const request = httpRequest(url, { method: "POST" });
+  request.removeHeader("content-length");
+  request.useChunkedEncodingByDefault = false;
+  request.end();
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  response.resume();
+  return response.statusCode;
+}
 
 describe("looking at a delegation later", () => {
   it("its route tells who asked, what came of it, and every state with its time", async () => {

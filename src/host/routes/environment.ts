@@ -37,7 +37,7 @@ export type HostContext = Context<{ Variables: { principal: Principal } }>;
  * @throws HttpError 400 or 415.
  */
 export async function jsonBody(context: HostContext): Promise<unknown> {
-  const text = await context.req.text();
+  const text = await limitedText(context);
   if (text === "") return {};
   // A page of another origin can send everything but this type without asking first.
   if (!/^application\/(?:[\w.+-]+\+)?json\b/i.test(context.req.header("content-type") ?? "")) {
@@ -48,4 +48,28 @@ export async function jsonBody(context: HostContext): Promise<unknown> {
   } catch {
     throw new HttpError(400, "invalid_input", "The body is not JSON.");
   }
+}
+
+/** A prompt of a megabyte with some history fits. */
+const MAX_BODY = 8 * 1_048_576;
+
+/** Counts what arrives, whatever length was announced. A request may have no body at all, and say nothing of its length. */
+async function limitedText(context: HostContext): Promise<string> {
+  const tooLarge = () => new HttpError(413, "invalid_input", "The request is too large.");
+  if (Number(context.req.header("content-length") ?? 0) > MAX_BODY) throw tooLarge();
+  const { body } = context.req.raw;
+  if (body === null) return "";
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  let size = 0;
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    size += next.value.byteLength;
+    if (size > MAX_BODY) {
+      await reader.cancel();
+      throw tooLarge();
+    }
+    text += decoder.decode(next.value, { stream: true });
+  }
+  return text + decoder.decode();
 }
