@@ -23,7 +23,22 @@ it("the options of sub-agents reach the host", async () => {
   expect(await optionsOf({ agents: {}, subAgents: { agents, options } })).toMatchObject({
     ...rest,
     policy: { responseMode },
-    subAgents: [{ key: "research", protocol: "a2a" }],
+    subAgents: [{ remote: { key: "research", protocol: "a2a" }, policy: {} }],
+  });
+});
+
+it("the policy of all and the policy of one agent reach the host", async () => {
+  const policy = { maxDepth: 2, onRunEnd: "detach" } as const;
+  const agents = [{ name: "research", agentCardUrl: "http://127.0.0.1:1/", policy: { maxArtifacts: 3 } }];
+  const config = {
+    agents: {},
+    subAgents: { agents, options: { policy } },
+    serve: { publicUrl: "https://troupe.example" },
+  };
+  expect(await optionsOf(config)).toMatchObject({
+    policy,
+    publicUrl: "https://troupe.example",
+    subAgents: [{ policy: { maxArtifacts: 3 } }],
   });
 });
 

@@ -27,9 +27,19 @@ export class ContentFold {
   textStart(kind: Text["kind"], id: string, parentToolCallId?: string): Text {
     const open = this.#openTexts.get(`${kind}:${id}`);
     if (open) return open;
+    const last = this.#owner.items.at(-1);
+    if (last?.kind === kind && last.id === id) return this.#reopen(last);
     const text: Text = { kind, version: 0, id, text: "", done: false };
     this.#openTexts.set(`${kind}:${id}`, text);
     this.#add(text, parentToolCallId);
+    return text;
+  }
+
+  /** Its run ended in the middle of it. */
+  #reopen(text: Text): Text {
+    this.#openTexts.set(`${text.kind}:${text.id}`, text);
+    text.done = false;
+    this.#tree.touch(text);
     return text;
   }
 

@@ -47,7 +47,7 @@ export class SubagentFold {
 
   /** The run is over and this delegation's own end has not come. */
   runEnded(time: number): void {
-    if (isSubagentOver(this.view.state)) return;
+    if (isSubagentOver(this.view.state) || this.view.detached) return;
     this.#assumed = true;
     this.#end("stopped", time);
     this.#tree.touch(this.view);
@@ -82,6 +82,8 @@ export class SubagentFold {
       view.takesAnswer = true;
       view.questionCount++;
       if (value.schema !== undefined) view.schema = value.schema;
+    } else if (change === "detached") {
+      view.detached = true;
     } else if (change === "input_resolved") {
       if (view.state === "needs_you") this.#move("working");
     } else if (change !== "correlated" && view.state === "starting") {

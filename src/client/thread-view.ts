@@ -1,6 +1,6 @@
 import { compareCursors } from "./cursor.js";
 import type { AgUiEvent, ThreadFrame } from "./event-stream.js";
-import { type Members, membersOf, nameOf, numberOf, textOf } from "./members.js";
+import { listOf, type Members, membersOf, nameOf, numberOf, textOf } from "./members.js";
 import { RunFold } from "./run-fold.js";
 import type { RunView, ThreadView } from "./view.js";
 import { ViewTree, type Writable } from "./view-tree.js";
@@ -27,6 +27,8 @@ class ThreadFold implements ThreadViewReducer {
   readonly #runs = new Map<string, RunFold>();
   #current: RunFold | undefined;
   #time = 0;
+  /** The run that holds what delegations do after their own. It is none that a person knows of. */
+  #late: string | undefined;
 
   run(runId: string): RunView | undefined {
     return this.#runs.get(runId)?.view;
@@ -46,7 +48,11 @@ class ThreadFold implements ThreadViewReducer {
 
   #event(event: AgUiEvent): void {
     const runId = nameOf(event, "runId");
-    if (event.type === "RUN_STARTED") {
+    if (event.type === "RUN_STARTED" && nameOf(event, "parentRunId") !== undefined && !hasMessages(event)) {
+      this.#late = runId;
+    } else if (this.#late !== undefined && runId === this.#late && event.type === "RUN_FINISHED") {
+      this.#late = undefined;
+    } else if (event.type === "RUN_STARTED") {
       this.#current = this.#started(runId);
       this.#current.start(event);
     } else if (event.type === "RUN_FINISHED" || event.type === "RUN_ERROR") {
@@ -114,4 +120,8 @@ class ThreadFold implements ThreadViewReducer {
     this.#tree.touch(fold.view);
     return fold;
   }
+}
+
+function hasMessages(event: AgUiEvent): boolean {
+  return listOf(membersOf(event.input), "messages").length > 0;
 }

@@ -95,6 +95,8 @@ export interface SubagentView {
   readonly state: SubagentState;
   /** The remote's last words about its state. */
   readonly statusMessage?: string;
+  /** It goes on without its run, which is over. */
+  readonly detached?: true;
   /** What it asks for while `state` is `needs_you`. */
   readonly prompt?: string;
   /** It takes an answer: `client.answerDelegation`. An authorisation, in contrast, is given elsewhere. */
@@ -151,8 +153,8 @@ export function isSubagentOver(state: SubagentState): boolean {
 /** Whether anything of a run waits for a person. */
 export function runNeedsYou(run: RunView): boolean {
   return (
-    run.status === "running" &&
-    (run.approvals.some(isPending) || delegationsOf(run).some((subagent) => subagent.state === "needs_you"))
+    (run.status === "running" && run.approvals.some(isPending)) ||
+    delegationsOf(run).some((subagent) => subagent.state === "needs_you")
   );
 }
 

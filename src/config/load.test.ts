@@ -1,7 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { DEFAULT_POLICY } from "../delegation/policy.js";
 import { ConfigError } from "./config-error.js";
 import { findConfig, loadConfig } from "./load.js";
 
@@ -214,4 +215,24 @@ describe("what cannot be used says where, what, and what to do", () => {
     ])
       expect(problemOf(config, variables)).not.toContain("s3cret-token");
   });
+});
+
+describe("the policy of delegations", () => {
+  const withPolicy = (policy: unknown) => ({
+    agents: AGENTS,
+    subAgents: { agents: [], options: { policy } },
+  });
+
+  it("as the documentation shows x", () => {
+    const page = readFileSync("docs/configuration.md", "utf8");
+    const example = /### Policy[\s\S]*?```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
+    expect(JSON.parse(example)).toEqual(DEFAULT_POLICY);
+    expect(load(withPolicy(JSON.parse(example))).subAgents?.options?.policy).toEqual(DEFAULT_POLICY);
+  });
+
+  it.each([
+    [{ maxDepth: 17 }, /policy\.maxDepth/],
+    [{ onRunEnd: "keep" }, /policy\.onRunEnd/],
+    [{ maxDept: 1 }, /maxDept/],
+  ])("%j is refused by its place", (policy, words) => expect(problemOf(withPolicy(policy))).toMatch(words));
 });

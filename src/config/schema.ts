@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { policySchema } from "./policy-schema.js";
 
 const key = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "-" and "_", at most 64');
 
@@ -21,6 +22,40 @@ const auth = z.discriminatedUnion("mode", [
   }),
 ]);
 
+const a2aSkill = z.strictObject({
+  id: z.string().min(1),
+  name: z.string().min(1),
+  description: z.string().min(1),
+  tags: z.array(z.string()).optional(),
+  examples: z.array(z.string()).optional(),
+});
+
+/** How an agent is shown to A2A clients. */
+const a2aAgent = z.strictObject({
+  name: z.string().min(1).optional(),
+  description: z.string().min(1).optional(),
+  skills: z.array(a2aSkill).min(1).optional(),
+  exposure: z
+    .strictObject({
+      reasoning: z.boolean().optional(),
+      tools: z.enum(["none", "names", "full"]).optional(),
+      files: z.boolean().optional(),
+      usage: z.boolean().optional(),
+    })
+    .optional(),
+  asks: z.enum(["caller", "host"]).optional(),
+});
+
+/** Who may call the agents that are shown: credentials by the callers' names. */
+const a2aAuth = z.discriminatedUnion("mode", [
+  z.strictObject({ mode: z.literal("bearer"), tokens: z.record(key, z.string().min(1)) }),
+  z.strictObject({
+    mode: z.literal("api_key"),
+    keys: z.record(key, z.string().min(1)),
+    headerName: z.string().min(1).optional(),
+  }),
+]);
+
 const localAgent = z.strictObject({
   driver: z.literal("claude"),
   workspace: z.string().optional(),
@@ -28,6 +63,8 @@ const localAgent = z.strictObject({
   permissions: z.enum(["ask", "allow", "deny"]).optional(),
   /** The program, when it is not on PATH under its usual name. */
   executable: z.string().optional(),
+  /** Whether and how A2A clients may call it. */
+  a2a: z.union([z.boolean(), a2aAgent]).optional(),
 });
 
 const subAgent = z.strictObject({
@@ -37,11 +74,15 @@ const subAgent = z.strictObject({
   endpointUrlOverride: httpUrl.optional(),
   auth: auth.optional(),
   trustedOrigins: z.array(httpUrl).optional(),
+  /** Goes before the policy of all. */
+  policy: policySchema.optional(),
 });
 
 function hasUniqueNames(agents: readonly { readonly name: string }[]): boolean {
   return new Set(agents.map(({ name }) => name)).size === agents.length;
 }
+
+const journal = z.string().regex(/^memory$|^sqlite:./, 'must be "memory" or "sqlite:FILE"');
 
 /** The shape of `troupe.config.json`. */
 export const configSchema = z.strictObject({
@@ -52,7 +93,8 @@ export const configSchema = z.strictObject({
       agents: z.array(subAgent).refine(hasUniqueNames, "two of them have the same name"),
       options: z
         .strictObject({
-          responseMode: z.enum(["artifact", "structured", "compact", "raw"]).optional(),
+          responseMode: policySchema.shape.responseMode,
+          policy: policySchema.optional(),
           toolset: z.enum(["generic", "skills", "both"]).optional(),
           syncBudgetMs: z.int().positive().optional(),
           probeTimeoutMs: z.int().positive().optional(),
@@ -60,9 +102,17 @@ export const configSchema = z.strictObject({
         .optional(),
     })
     .optional(),
+  journal: journal.optional(),
   serve: z
-    .strictObject({ hostname: z.string().optional(), port: z.int().min(0).max(65_535).optional() })
+    .strictObject({
+      hostname: z.string().optional(),
+      port: z.int().min(0).max(65_535).optional(),
+      /** Where others reach the host: for files that go to remotes by reference, and for agent cards. */
+      publicUrl: httpUrl.optional(),
+    })
     .optional(),
+  /** Who may call the agents that are shown to A2A clients. */
+  a2a: z.strictObject({ auth: a2aAuth }).optional(),
 });
 
 /** A config that was checked. */

@@ -42,6 +42,8 @@ export interface RunOptions {
   readonly signal?: AbortSignal;
   readonly mcpServers?: readonly McpServer[];
   readonly services?: readonly RunService[];
+  /** Goes to the services as it is: what they have to know of who started the run. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
   /** The person's messages as a client names them; by default one message with the prompt. */
   readonly messages?: readonly UserMessage[];
   /** Gets each event at the moment it is emitted, instead of `run.events`. Must not throw. */
@@ -98,7 +100,7 @@ export function createAgent(driver: Driver, options: AgentOptions = {}): Agent {
         ...(run.thread === undefined
           ? {}
           : { thread: { key: run.thread, mode: run.threadMode ?? "continue", store: threads } }),
-        ...defined({ signal: run.signal, onEvent: run.onEvent }),
+        ...defined({ signal: run.signal, onEvent: run.onEvent, metadata: run.metadata }),
       });
     },
   };

@@ -35,6 +35,7 @@ export type RunErrorCode =
   | "thread_busy"
   | "invalid_input"
   | "cancelled"
+  | "host_stopped"
   | "internal";
 
 /** The text of an unknown thrown value, capped at `limit` characters; never a stack. */

@@ -8,6 +8,8 @@ interface McpServerCommon {
   readonly timeoutMs?: number;
   /** Tools of this server run without asking a person. Default `false`. */
   readonly trusted?: boolean;
+  /** Calls of its tools may run side by side, for programs that ask per server. Default `false`. */
+  readonly parallel?: boolean;
 }
 
 /** Streamable HTTP. `${RUN_ID}` and `${RUN_TOKEN}` in header values are expanded per run. */

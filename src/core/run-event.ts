@@ -76,7 +76,13 @@ export type DriverEvent =
 /** Everything that a run emits, in order: exactly one `run.started` first and one terminal event last. */
 export type RunEvent =
   | DriverEvent
-  | { readonly type: "run.started"; readonly agent: string; readonly messages: readonly UserMessage[] }
+  | {
+      readonly type: "run.started";
+      readonly agent: string;
+      readonly messages: readonly UserMessage[];
+      /** No agent's run: it holds what was left to happen of this earlier one. */
+      readonly continues?: string;
+    }
   | { readonly type: "approval.requested"; readonly approval: ApprovalRequest }
   | {
       readonly type: "approval.resolved";

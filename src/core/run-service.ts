@@ -10,6 +10,8 @@ export interface RunContext {
   /** The host's key of the conversation, if the run belongs to one. */
   readonly thread?: string;
   readonly workspace: string;
+  /** What the one who started the run gave along. It may come from outside. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** How a run's own part ended, before its terminal event is emitted. */

@@ -57,6 +57,7 @@ export interface RunSetup {
   readonly approvals: ApprovalOptions;
   readonly clock: Clock;
   readonly createId: CreateId;
+  readonly metadata?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal;
   readonly onEvent?: (event: RunEvent) => void;
 }
@@ -154,9 +155,9 @@ export class Run {
 
   async #drive(): Promise<DriverOutcome> {
     const setup = this.#setup;
-    const { runId, token, agent, workspace } = setup;
+    const { runId, token, agent, workspace, metadata } = setup;
     const thread = setup.thread?.key;
-    const context = { runId, token, agent, workspace, ...defined({ thread }) };
+    const context = { runId, token, agent, workspace, ...defined({ thread, metadata }) };
     for (const service of setup.services) {
       if (this.#abort.signal.aborted) break;
       await this.#attach(service, context);

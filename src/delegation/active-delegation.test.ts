@@ -166,7 +166,7 @@ describe("cancelling at the remote", () => {
     bench.task.send(ACCEPTED);
     await bench.clock.advance(0);
     await bench.run.close("the host is closing");
-    bench.delegator.close();
+    await bench.delegator.close("the host is closing");
     await bench.clock.advance(0);
     expect(bench.left).toEqual(NOTHING);
   });

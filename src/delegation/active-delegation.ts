@@ -94,6 +94,11 @@ export class ActiveDelegation {
     return this.#state;
   }
 
+  /** Whether it goes on when its run ends by itself. */
+  get outlivesRun(): boolean {
+    return this.setup.policy.onRunEnd === "detach" && this.#state.stop === undefined;
+  }
+
   /** What stands at this moment, for a caller that does not wait for the end. */
   snapshot(): DelegationResult {
     const { identity, texts, growing, artifacts, maxResultBytes, responseMode, question, answer } =
@@ -356,6 +361,14 @@ export class ActiveDelegation {
     if (remoteTaskId === undefined) return undefined;
     return { taskId: remoteTaskId, ...defined({ contextId: remoteContextId }) };
   }
+}
+
+/** Stops delegations; each has its terminal event when this resolves. Bounded by the policies' cancel timeouts. */
+export async function endAll(delegations: readonly ActiveDelegation[], reason: string): Promise<void> {
+  for (const delegation of delegations) delegation.apply({ type: "stop", cause: "cancel", reason });
+  await Promise.all(delegations.map(({ answer }) => answer));
+  for (const delegation of delegations) delegation.apply({ type: "close", reason });
+  await Promise.all(delegations.map(({ over }) => over));
 }
 
 function failure(error: unknown): RemoteSignal {

@@ -2,6 +2,7 @@ import type {
   ArtifactDescription,
   ArtifactError,
   CorrelationLevel,
+  DelegationAudit,
   RemoteProtocol,
   SubagentEvent,
 } from "./events.js";
@@ -27,6 +28,10 @@ export interface DelegationState {
   readonly objective: string;
   readonly correlation: CorrelationLevel;
   readonly cardFingerprint?: string;
+  /** Until it is recorded with the start. */
+  readonly audit?: DelegationAudit;
+  /** The run is over, and nothing was said of the delegation since. */
+  readonly detached?: boolean;
   readonly maxResultBytes: number;
   readonly responseMode: ResponseMode;
   /** What happens when the remote asks something. */
@@ -38,6 +43,8 @@ export interface DelegationState {
   /** What the remote asks and nobody has answered yet. */
   readonly question?: RemoteQuestion;
   readonly openText?: string;
+  /** The text that was open when the run ended: more of it belongs to the same message. */
+  readonly cutText?: string;
   readonly openReasoning?: string;
   readonly openTools: readonly string[];
   /** Complete messages, then the one that grows. */
@@ -67,6 +74,8 @@ export type DelegationInput =
   | { readonly type: "answered"; readonly by: "person" | "parent" }
   /** Nobody answered the remote's question in time. */
   | { readonly type: "input_expired" }
+  /** The run ends and the delegation goes on: what is open in the stream is closed. */
+  | { readonly type: "detach" }
   | { readonly type: "stop"; readonly cause: StopCause; readonly reason: string }
   /** The remote's answer to the cancel request, or `undefined` when none came in time. */
   | { readonly type: "cancel_answered"; readonly answer: RemoteCancelAnswer | undefined }
@@ -90,6 +99,7 @@ export function newDelegation(
   identity: DelegationState["identity"],
   details: Pick<DelegationState, "objective" | "correlation" | "maxResultBytes"> & {
     readonly cardFingerprint?: string;
+    readonly audit?: DelegationAudit;
     readonly inputRequired?: InputPolicy;
     readonly responseMode?: ResponseMode;
   },

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { artifactOf, delegationInputs } from "../../test/support/delegation-inputs.js";
+import { artifactOf, delegationInputs, detachedInputs } from "../../test/support/delegation-inputs.js";
 import { reduce } from "./delegation.js";
 import {
   type DelegationEffect,
@@ -398,6 +398,71 @@ describe("properties (S1 22)", () => {
         }
       }),
       { numRuns: 300 },
+    );
+  });
+});
+
+describe("a delegation whose run ends before it", () => {
+  it("closes what is open, and what comes later opens it again as the same message", () => {
+    const { events, state } = play([
+      { type: "accepted", taskId: "task-1" },
+      { type: "text", messageId: "m", delta: "Hel" },
+      { type: "tool.start", toolCallId: "t", name: "search" },
+      { type: "detach" },
+      { type: "detach" },
+      { type: "text", messageId: "m", delta: "lo" },
+      { type: "completed" },
+    ]);
+    expect(typesOf(events)).toEqual([
+      "started",
+      "text.start",
+      "text.delta",
+      "tool.start",
+      "tool.end",
+      "text.end",
+      "detached",
+      "resumed",
+      "text.start",
+      "text.delta",
+      "text.end",
+      "finished",
+    ]);
+    expect(state.answer?.summary).toBe("Hello");
+  });
+
+  it("one that nobody has seen yet is shown before", () => {
+    expect(typesOf(play([{ type: "detach" }, { type: "completed" }]).events)).toEqual([
+      "started",
+      "detached",
+      "resumed",
+      "finished",
+    ]);
+  });
+
+  it("property: nothing is open where a run may end, and text and end are the same as without", () => {
+    fc.assert(
+      fc.property(detachedInputs, (inputs) => {
+        const { events, state } = play(inputs);
+        const open = new Set<string>();
+        let between = false;
+        for (const event of events) {
+          if (event.type === "subagent.detached") {
+            expect([...open]).toEqual([]);
+            between = true;
+          } else if (event.type === "subagent.resumed") between = false;
+          else expect(between).toBe(false);
+          const id = "messageId" in event ? event.messageId : "toolCallId" in event ? event.toolCallId : "";
+          if (/\.start$/.test(event.type)) open.add(event.type.replace(/start$/, id));
+          if (/\.end$/.test(event.type)) open.delete(event.type.replace(/end$/, id));
+        }
+        const plain = play(inputs.filter(({ type }) => type !== "detach"));
+        expect(state.answer).toEqual(plain.state.answer);
+        const text = (all: readonly SubagentEvent[]) =>
+          all.map((event) => (event.type === "subagent.text.delta" ? event.delta : "")).join("");
+        expect(text(events)).toBe(text(plain.events));
+        expect(events.filter(isSubagentTerminal)).toHaveLength(1);
+      }),
+      { numRuns: 1_000 },
     );
   });
 });

@@ -80,6 +80,8 @@ class Step {
         this.#resolve("timeout");
         return this.#stop("input_required", `Nobody answered in time: ${question.prompt}`);
       }
+      case "detach":
+        return this.#detach();
       case "stop":
         return this.#stop(input.cause, input.reason);
       case "completed":
@@ -138,13 +140,14 @@ class Step {
 
   #start(): void {
     if (this.state.started) return;
-    const { objective, correlation, cardFingerprint } = this.state;
-    this.#set({ started: true, phase: this.state.phase === "new" ? "working" : this.state.phase });
+    const { audit, ...rest } = this.state;
+    const { objective, correlation, cardFingerprint } = rest;
+    this.state = { ...rest, started: true, phase: rest.phase === "new" ? "working" : rest.phase };
     this.#emit({
       type: "subagent.started",
       objective: startOf(objective, MAX_WORDS),
       correlation,
-      ...defined({ cardFingerprint }),
+      ...defined({ cardFingerprint, audit }),
     });
   }
 
@@ -185,7 +188,10 @@ class Step {
     if (delta === "") return;
     this.#resolve("remote");
     if (this.state.openText !== messageId) {
+      const goesOn = messageId === this.state.cutText;
       this.#closeText();
+      const { texts } = this.state;
+      if (goesOn) this.#set({ growing: texts.at(-1) ?? "", texts: texts.slice(0, -1) });
       this.#set({ openText: messageId });
       this.#emit({ type: "subagent.text.start", messageId });
     }
@@ -265,6 +271,17 @@ class Step {
     const { question: _resolved, ...rest } = this.state;
     this.state = rest;
     this.#emit({ type: "subagent.input_resolved", by });
+  }
+
+  /** A run's stream must not end with anything open in it; what follows opens its own again. */
+  #detach(): void {
+    if (this.state.detached) return;
+    this.#start();
+    const { cutText, openText = cutText } = this.state;
+    this.#closeContent();
+    this.#set(defined({ cutText: openText }));
+    this.#emit({ type: "subagent.detached" });
+    this.#set({ detached: true });
   }
 
   #stop(cause: StopCause, reason: string): void {
@@ -384,9 +401,10 @@ class Step {
   }
 
   #closeText(): void {
-    const { openText, growing, texts, openText: messageId, ...rest } = this.state;
+    const { openText: messageId, cutText: _past, ...rest } = this.state;
+    this.state = rest;
     if (messageId === undefined) return;
-    this.state = { ...rest, texts: [...texts, growing], growing: "" };
+    this.#set({ texts: [...rest.texts, rest.growing], growing: "" });
     this.#emit({ type: "subagent.text.end", messageId });
   }
 
@@ -399,6 +417,10 @@ class Step {
 
   #closeAll(): void {
     this.#resolve("remote");
+    this.#closeContent();
+  }
+
+  #closeContent(): void {
     this.#closeReasoning();
     for (const toolCallId of this.state.openTools) this.#emit({ type: "subagent.tool.end", toolCallId });
     this.#set({ openTools: [] });
@@ -419,6 +441,10 @@ class Step {
   }
 
   #emit(change: SubagentChange): void {
+    if (this.state.detached) {
+      this.#set({ detached: false });
+      this.#emit({ type: "subagent.resumed" });
+    }
     this.#events.push({ ...change, ...this.state.identity } as SubagentEvent);
   }
 }

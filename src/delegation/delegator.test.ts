@@ -27,7 +27,14 @@ describe("starting", () => {
       messageId: "msg-2",
       text: "Find out\n\nBe brief.\n\nContext:\nMonday.",
       artifacts: [],
-      metadata: { troupe: { runId: "run-1", delegationId: "del-1" } },
+      metadata: {
+        troupe: {
+          runId: "run-1",
+          delegationId: "del-1",
+          lineage: [{ agent: "run-1", delegationId: "del-1", card: "f1" }],
+        },
+      },
+      traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
     });
     bench.task.send(ACCEPTED, { type: "text", messageId: "m", delta: "42" }, { type: "completed" });
     await bench.clock.advance(0);
@@ -380,8 +387,9 @@ describe("artifacts of earlier delegations go along", () => {
     const input = withUri(uri);
     void bench.run.delegate(input, { tool: "t", input });
     await bench.clock.advance(0);
-    expect(bench.task.task.artifacts).toMatchObject([{ name: "in.md", mimeType: "text/markdown" }]);
-    expect(Buffer.from(bench.task.task.artifacts[0]?.bytes ?? []).toString()).toBe("hi");
+    expect(bench.task.task.artifacts).toEqual([
+      { name: "in.md", mimeType: "text/markdown", bytes: Buffer.from("hi") },
+    ]);
   });
 
   it("not those of another run, nor what does not exist, nor another host:// name", async () => {

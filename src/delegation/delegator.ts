@@ -1,7 +1,8 @@
 import type { Clock } from "../core/clock.js";
 import { TroupeError } from "../core/errors.js";
 import type { CreateId } from "../core/ids.js";
-import type { ActiveDelegation } from "./active-delegation.js";
+import { type ActiveDelegation, endAll } from "./active-delegation.js";
+import type { ArtifactLinks } from "./artifact-links.js";
 import type { ArtifactStore } from "./artifacts.js";
 import { ContextBook } from "./context.js";
 import { type DelegatingRun, runKey } from "./delegating-run.js";
@@ -22,6 +23,8 @@ export interface DelegatorOptions {
   readonly createId: CreateId;
   /** Gets what nobody expected, for the host's log. */
   readonly onError?: (error: unknown) => void;
+  /** Needed where a policy sends files by reference. */
+  readonly links?: ArtifactLinks;
   /** How long a call waits for the parent's tool call to be seen, in milliseconds. Default 250. */
   readonly correlationGraceMs?: number;
   /** Ended delegations whose state stays readable. Default 10,000. */
@@ -42,6 +45,8 @@ export class Delegator {
     { readonly run: DelegatingRun; readonly delegation: { readonly state: DelegationState } }
   >();
   readonly #active = new Map<string, ActiveDelegation>();
+  /** What goes on without its run, by thread. */
+  readonly #detached = new Map<string, Set<ActiveDelegation>>();
   readonly #byRun = new Map<string, string[]>();
   readonly #ended: string[] = [];
   readonly permits = new Permits();
@@ -74,8 +79,15 @@ export class Delegator {
     return true;
   }
 
-  /** Ends what still watches remotes whose cancel was never confirmed. */
-  close(): void {
+  /** The stream of a thread's run ends: what goes on without its run leaves nothing open there. */
+  detachAll(thread: string): void {
+    for (const delegation of this.#detached.get(thread) ?? []) delegation.apply({ type: "detach" });
+  }
+
+  /** Stops what goes on without its run, and ends what still watches remotes whose cancel was never confirmed. */
+  async close(reason: string): Promise<void> {
+    const detached = [...this.#detached.values()].flatMap((delegations) => [...delegations]);
+    await endAll(detached, reason);
     for (const delegation of this.#active.values()) delegation.abandon();
   }
 
@@ -88,6 +100,16 @@ export class Delegator {
     if (delegation === undefined)
       throw new TroupeError<DelegationErrorCode>("nothing_asked", "The delegation is over.");
     await delegation.reply(input, "person");
+  }
+
+  /** @internal The run of a delegation is over, and the delegation is not. */
+  detach(run: DelegatingRun, delegation: ActiveDelegation): void {
+    const detached = this.#detached.get(run.thread) ?? new Set();
+    this.#detached.set(run.thread, detached.add(delegation));
+    void delegation.over.then(() => {
+      detached.delete(delegation);
+      if (detached.size === 0) this.#detached.delete(run.thread);
+    });
   }
 
   /** @internal */

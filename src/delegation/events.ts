@@ -1,4 +1,5 @@
 import type { ErrorInfo } from "../core/run-event.js";
+import type { Lineage } from "./lineage.js";
 
 /** The protocol a remote speaks. */
 export type RemoteProtocol = "a2a" | "agui" | "local";
@@ -29,6 +30,27 @@ export interface ArtifactDescription {
   readonly sha256: string;
   /** The first 2 KB, when it is text. */
   readonly preview?: string;
+}
+
+/** Who asked for a delegation, and what was sent: for the audit. Readers of the stream do not get it. */
+export interface DelegationAudit {
+  readonly tenant?: string;
+  /** The parent's tool, and its own id of the call. */
+  readonly tool: string;
+  readonly callId?: string;
+  readonly skillId?: string;
+  /** The message's id at the remote. */
+  readonly messageId: string;
+  /** Bytes of the text. */
+  readonly size: number;
+  /** Of the text, hexadecimal. */
+  readonly sha256: string;
+  /** With audit level `full`. */
+  readonly text?: string;
+  readonly artifacts: readonly { readonly name: string; readonly uri: string; readonly sha256: string }[];
+  readonly lineage: Lineage;
+  readonly traceparent: string;
+  readonly timeoutMs: number;
 }
 
 /** Why an artifact was not kept. */
@@ -81,7 +103,12 @@ export type SubagentChange =
       readonly objective: string;
       readonly correlation: CorrelationLevel;
       readonly cardFingerprint?: string;
+      readonly audit?: DelegationAudit;
     }
+  /** The run is over and the delegation goes on; what it does from now on belongs to no run's own time. */
+  | { readonly type: "subagent.detached" }
+  /** The first of what a delegation does after {@link SubagentChange} `subagent.detached`. */
+  | { readonly type: "subagent.resumed" }
   | { readonly type: "subagent.status"; readonly status: string; readonly message?: string }
   | { readonly type: "subagent.correlated"; readonly correlation: CorrelationLevel }
   | { readonly type: "subagent.text.start"; readonly messageId: string }

@@ -12,6 +12,15 @@ export type InputPolicy = "surface" | "return" | "fail";
  */
 export type ResponseMode = "artifact" | "structured" | "compact" | "raw";
 
+/** What becomes of a delegation whose run ends by itself. A run that is cancelled takes its delegations along in any case. */
+export type RunEndPolicy = "cancel" | "detach";
+
+/** How files go to a remote: their bytes within the message, or as a URL of the host that it may fetch while it works. */
+export type InputArtifactPolicy = "inline" | "reference";
+
+/** What the journal keeps of what was sent: its size and sha256, or its text as well. */
+export type AuditLevel = "digest" | "full";
+
 /** What the host allows in one delegation. Times in milliseconds, sizes in bytes. */
 export interface DelegationPolicy {
   /** Upper bound of a delegation's life, and the default when the call asks for none. */
@@ -40,6 +49,13 @@ export interface DelegationPolicy {
   readonly allowRemoteArtifacts: boolean;
   /** Whether calls may run side by side; told to programs that run tools in parallel only then. */
   readonly parallel: boolean;
+  /** Tenants for whom the agent exists; all when absent. */
+  readonly allowedTenants?: readonly string[];
+  /** How many delegations may lead to one another. */
+  readonly maxDepth: number;
+  readonly onRunEnd: RunEndPolicy;
+  readonly inputArtifacts: InputArtifactPolicy;
+  readonly auditLevel: AuditLevel;
 }
 
 /** Ids and an error need this much. */
@@ -65,6 +81,10 @@ export const DEFAULT_POLICY: DelegationPolicy = {
   inputTimeoutMs: 600_000,
   allowRemoteArtifacts: true,
   parallel: true,
+  maxDepth: 4,
+  onRunEnd: "cancel",
+  inputArtifacts: "inline",
+  auditLevel: "digest",
 };
 
 /** Fills in the defaults and clamps what has a hard bound. */

@@ -1,5 +1,6 @@
 import { type Clock, withinTime } from "../core/clock.js";
 import { errorText, TroupeError } from "../core/errors.js";
+import { PartialDirectory, type RemoteDirectory } from "./directory.js";
 import type { DelegationErrorCode } from "./events.js";
 import { type DelegationPolicy, resolvePolicy } from "./policy.js";
 import type { RemoteAgent, RemoteDescription } from "./remote.js";
@@ -23,7 +24,9 @@ export interface RemoteState {
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
 /** The agents that this host curates. The model can name nothing else. */
-export class RemoteRegistry {
+export class RemoteRegistry implements RemoteDirectory {
+  /** By the keys that they show; there are no more than ways to choose from what the host configured. */
+  readonly #directories = new Map<string, RemoteDirectory>();
   readonly #entries = new Map<string, RemoteEntry>();
   readonly #states = new Map<string, RemoteState>();
   readonly #listeners = new Set<() => void>();
@@ -47,6 +50,19 @@ export class RemoteRegistry {
       this.#entries.set(key, { remote, policy: resolvePolicy(policy) });
       this.#states.set(key, { key, protocol, status: "unknown" });
     }
+  }
+
+  /** What exists for a tenant. The same object for all who see the same. */
+  forTenant(tenant: string | undefined): RemoteDirectory {
+    const mine = [...this.#entries].filter(([, { policy }]) => {
+      return policy.allowedTenants === undefined || policy.allowedTenants.includes(tenant ?? "");
+    });
+    if (mine.length === this.#entries.size) return this;
+    const keys = mine.map(([key]) => key);
+    const id = keys.join(" ");
+    const known = this.#directories.get(id) ?? new PartialDirectory(this, keys);
+    this.#directories.set(id, known);
+    return known;
   }
 
   get(key: string): RemoteEntry | undefined {

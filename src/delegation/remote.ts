@@ -19,12 +19,11 @@ export interface RemoteDescription {
   readonly fingerprint?: string;
 }
 
-/** A file or text that goes with a task. */
-export interface RemoteInputArtifact {
+/** A file or text that goes with a task: its bytes, or where the remote may fetch them while it works. */
+export type RemoteInputArtifact = {
   readonly name: string;
   readonly mimeType: string;
-  readonly bytes: Uint8Array;
-}
+} & ({ readonly bytes: Uint8Array } | { readonly url: string });
 
 /** One bounded task for a remote. */
 export interface RemoteTask {
@@ -36,6 +35,8 @@ export interface RemoteTask {
   readonly artifacts: readonly RemoteInputArtifact[];
   /** Goes out as the message's metadata: lineage and correlation, never a credential. */
   readonly metadata: Readonly<Record<string, unknown>>;
+  /** W3C trace context of the delegation, where the protocol has a place for it. */
+  readonly traceparent?: string;
   /** The remote conversation to go on with; absent for a fresh one. */
   readonly contextId?: string;
 }

@@ -2,17 +2,20 @@ import { withinTime } from "../core/clock.js";
 import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import type { RunEvent } from "../core/run-event.js";
-import { ActiveDelegation } from "./active-delegation.js";
+import { ActiveDelegation, endAll } from "./active-delegation.js";
 import { ArtifactCollector } from "./artifacts.js";
 import { Correlator, type IncomingCall } from "./correlation.js";
 import { type DelegatingRun, runKey } from "./delegating-run.js";
 import { type DelegationState, newDelegation } from "./delegation-state.js";
 import type { Delegator } from "./delegator.js";
 import type { DelegationErrorCode } from "./events.js";
+import { inputArtifacts } from "./input-artifacts.js";
+import { lineageProblem } from "./lineage.js";
+import { auditOf, outgoingTask } from "./outgoing-task.js";
 import { clampTimeout } from "./policy.js";
 import type { RemoteEntry } from "./registry.js";
-import type { RemoteInput, RemoteInputArtifact, RemoteQuestion } from "./remote.js";
-import { type DelegationRequest, requestText } from "./request.js";
+import type { RemoteInput, RemoteQuestion } from "./remote.js";
+import type { DelegationRequest } from "./request.js";
 import type { DelegationResult } from "./result.js";
 
 /** How long a remote that is not known yet may take to describe itself, in milliseconds; adapters have shorter bounds. */
@@ -29,6 +32,13 @@ export interface Wait {
     /** One that it has asked in vain; it waits on for whoever answers that. */
     readonly besides?: RemoteQuestion;
   };
+}
+
+/** What an agent says it is, or why it cannot be asked. */
+interface Described {
+  readonly name: string;
+  readonly fingerprint?: string;
+  readonly problem?: TroupeError;
 }
 
 /** The delegations of one run. */
@@ -152,13 +162,18 @@ export class RunDelegations {
     for (const delegation of this.#active) delegation.apply({ type: "stop", cause: "cancel", reason });
   }
 
-  /** Ends the run's delegations: each has its terminal event when this resolves. Bounded by the policies' cancel timeouts. */
-  async close(reason: string): Promise<void> {
-    this.cancelAll(reason);
-    await Promise.all([...this.#active].map(({ answer }) => answer));
-    const last = [...this.#active];
-    for (const delegation of last) delegation.apply({ type: "close", reason });
-    await Promise.all(last.map(({ over }) => over));
+  /**
+   * Ends the run's delegations: each has its terminal event when this resolves, bounded by the policies' cancel timeouts.
+   * @param cancelled the run did not end by itself, so that no delegation goes on without it.
+   */
+  async close(reason: string, cancelled = true): Promise<void> {
+    this.#closing.abort();
+    const goOn = cancelled ? [] : [...this.#active].filter((delegation) => delegation.outlivesRun);
+    for (const delegation of goOn) {
+      this.#active.delete(delegation);
+      this.delegator.detach(this.run, delegation);
+    }
+    await endAll([...this.#active], reason);
     this.#correlator.close();
   }
 
@@ -205,12 +220,13 @@ export class RunDelegations {
   }
 
   async #start(request: DelegationRequest, call: IncomingCall): Promise<ActiveDelegation> {
-    const { registry, clock, createId, artifacts, record } = this.delegator.options;
+    const { registry, clock, createId, artifacts, links, record } = this.delegator.options;
     if (this.#closing.signal.aborted)
       throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
-    const entry = registry.get(request.agent);
+    const directory = registry.forTenant(this.run.tenant);
+    const entry = directory.get(request.agent);
     if (entry === undefined) {
-      const listed = registry.keys().join(", ") || "none";
+      const listed = directory.keys().join(", ") || "none";
       throw new TroupeError<DelegationErrorCode>(
         "agent_not_found",
         `There is no agent "${request.agent}". Agents: ${listed}.`,
@@ -218,15 +234,25 @@ export class RunDelegations {
     }
     const release = await this.#permit(entry, request.agent);
     try {
-      const inputs = await this.#inputs(request);
-      const { name, fingerprint, problem } = await this.#describe(request.agent);
+      const delegationId = createId("del");
+      const isOwn = (id: string) => this.#isOwn(id);
+      const source = {
+        artifacts,
+        isOwn,
+        ...(entry.policy.inputArtifacts === "inline" ? {} : defined({ links })),
+      };
+      const inputs = await inputArtifacts(request, source, delegationId);
+      const { name, fingerprint, problem } = await this.#describe(request.agent, entry);
       let late: ActiveDelegation | undefined;
       const correlation = await this.#correlator.correlate(call, ({ toolCallId, level }) => {
         if (toolCallId !== undefined) late?.apply({ type: "correlated", toolCallId, correlation: level });
       });
       if (this.#closing.signal.aborted)
         throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
-      const delegationId = createId("del");
+      const messageId = createId("msg");
+      const contextId = this.delegator.contexts.find(entry.policy.context, this.run, request.agent);
+      const parts = { request, delegationId, messageId, inputs, card: fingerprint, contextId };
+      const task = outgoingTask(this.run, parts);
       const delegation = new ActiveDelegation(
         {
           remote: entry.remote,
@@ -238,6 +264,7 @@ export class RunDelegations {
           onError: this.delegator.options.onError ?? (() => undefined),
           released: () => {
             release();
+            links?.revoke(delegationId);
             this.#rememberContext(entry, delegation.state);
             this.#active.delete(delegation);
             this.#correlator.forget(call);
@@ -259,6 +286,7 @@ export class RunDelegations {
             maxResultBytes: entry.policy.maxResultBytes,
             responseMode: entry.policy.responseMode,
             inputRequired: entry.policy.inputRequired,
+            audit: auditOf(this.run, call, parts, task, entry.policy),
             ...defined({ cardFingerprint: fingerprint }),
           },
         ),
@@ -271,18 +299,7 @@ export class RunDelegations {
         delegation.refuse(problem);
         return delegation;
       }
-      const contextId = this.delegator.contexts.find(entry.policy.context, this.run, request.agent);
-      delegation.start({
-        delegationId,
-        ...defined({ contextId }),
-        messageId: createId("msg"),
-        text: requestText(request),
-        artifacts: inputs,
-        metadata: {
-          troupe: { runId: this.run.runId, delegationId },
-          ...defined({ skillId: request.skillId }),
-        },
-      });
+      delegation.start(task);
       return delegation;
     } catch (error) {
       release();
@@ -328,13 +345,22 @@ export class RunDelegations {
   }
 
   /** What the agent is, or why it cannot be asked: a person is shown that as a delegation that failed. */
-  async #describe(agent: string): Promise<{ name: string; fingerprint?: string; problem?: TroupeError }> {
+  async #describe(agent: string, { policy }: RemoteEntry): Promise<Described> {
     const { registry, clock } = this.delegator.options;
+    const refused = (card?: string) => {
+      const why = lineageProblem(this.run, policy.maxDepth, card);
+      if (why === undefined) return;
+      throw new TroupeError<DelegationErrorCode>("policy_denied", `${why} Do the task without this agent.`);
+    };
     try {
+      refused();
       // The remote's own cache decides whether anything is fetched, so a card that changed or a remote that died shows here.
       const describing = registry.describe(agent, this.#closing.signal);
       const description = await withinTime(clock, DESCRIBE_LIMIT_MS, describing);
-      if (description !== undefined) return description;
+      if (description !== undefined) {
+        refused(description.fingerprint);
+        return description;
+      }
       throw new TroupeError<DelegationErrorCode>(
         "agent_unavailable",
         `"${agent}" did not say what it is within ${DESCRIBE_LIMIT_MS / 1_000} s.`,
@@ -358,26 +384,6 @@ export class RunDelegations {
     const run = this.delegator.get(delegationId)?.run;
     return run !== undefined && runKey(run) === runKey(this.run);
   }
-
-  /** The artifacts of earlier delegations of this run that go along. */
-  async #inputs({ input }: DelegationRequest): Promise<RemoteInputArtifact[]> {
-    const { artifacts } = this.delegator.options;
-    const references = input?.artifacts ?? [];
-    return Promise.all(
-      references.map(async ({ name, uri, mime_type: mimeType }) => {
-        const [, delegationId = "", artifact = ""] =
-          /^host:\/\/delegations\/([^/]+)\/artifacts\/([^/]+)$/.exec(uri) ?? [];
-        const own = this.#isOwn(delegationId);
-        const stored = own ? await artifacts.get(delegationId, decodeName(artifact)) : undefined;
-        if (stored === undefined)
-          throw new TroupeError<DelegationErrorCode>(
-            "invalid_input",
-            `input.artifacts: there is no ${uri} in this run.`,
-          );
-        return { name, mimeType: mimeType ?? stored.description.mimeType, bytes: stored.bytes };
-      }),
-    );
-  }
 }
 
 function artifactPolicy({ policy }: RemoteEntry, { constraints }: DelegationRequest): RemoteEntry["policy"] {
@@ -385,12 +391,4 @@ function artifactPolicy({ policy }: RemoteEntry, { constraints }: DelegationRequ
     ...policy,
     maxArtifacts: Math.min(policy.maxArtifacts, constraints?.max_artifacts ?? policy.maxArtifacts),
   };
-}
-
-function decodeName(name: string): string {
-  try {
-    return decodeURIComponent(name);
-  } catch {
-    return name;
-  }
 }

@@ -2,10 +2,12 @@ import { Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Authorise } from "./authoriser.js";
 import { errorResponse, HttpError, notFound } from "./http-error.js";
+import { a2aRoutes, isCardPath, isFacePath } from "./routes/a2a.js";
 import { agentRoutes } from "./routes/agents.js";
 import { consoleRoutes } from "./routes/console.js";
 import type { HostApp, RouteEnvironment } from "./routes/environment.js";
 import { eventRoutes } from "./routes/events.js";
+import { sharedRoutes } from "./routes/shared.js";
 import { stateRoutes } from "./routes/state.js";
 
 /** Who may talk to the routes. */
@@ -39,9 +41,14 @@ export function createApp(
     await next();
   });
   if (origins.length > 0) app.use(cors({ origin: [...origins] }));
+  sharedRoutes(app, environment);
   app.use(async (context, next) => {
-    const open = context.req.path === "/healthz";
-    const principal = authorise === undefined || open ? {} : await authorise(context.req.raw);
+    const { path } = context.req;
+    const face = isFacePath(path) ? environment.a2a : undefined;
+    const decide = face?.authorise ?? authorise;
+    const open = path === "/healthz" || (environment.a2a !== undefined && isCardPath(path));
+    const principal = decide === undefined || open ? {} : await decide(context.req.raw);
+    if (principal === undefined && face !== undefined) context.header("www-authenticate", face.challenge);
     if (principal === undefined)
       throw new HttpError(401, "unauthorized", "Not allowed. Send the credential that this host expects.");
     context.set("principal", principal);
@@ -51,6 +58,7 @@ export function createApp(
   agentRoutes(app, environment);
   eventRoutes(app, environment);
   stateRoutes(app, environment);
+  a2aRoutes(app, environment);
   consoleRoutes(app);
   return app;
 }

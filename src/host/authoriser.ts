@@ -12,6 +12,11 @@ export function threadKey({ tenant = "" }: Principal, threadId: string): string 
   return `${encodeURIComponent(tenant)}/${threadId}`;
 }
 
+/** Whose thread it is; empty on a host without tenants. */
+export function tenantOf(key: string): string {
+  return decodeURIComponent(key.slice(0, key.indexOf("/")));
+}
+
 /** The thread's id as its tenant knows it. */
 export function threadIdOf(key: string): string {
   return key.slice(key.indexOf("/") + 1);

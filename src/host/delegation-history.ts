@@ -1,4 +1,5 @@
 import type { ThreadEvent } from "../bridges/agui/event.js";
+import type { DelegationAudit } from "../delegation/events.js";
 import type { Cursor, Journal } from "../journal/journal.js";
 
 /** One thing that happened in a delegation, for whoever looks later. */
@@ -10,6 +11,8 @@ export interface HistoryItem {
   /** The remote's own word for its state. */
   readonly status?: string;
   readonly message?: string;
+  /** Who asked, and what was sent; with the start. */
+  readonly audit?: DelegationAudit;
 }
 
 /**
@@ -29,7 +32,8 @@ export async function delegationHistory(
       if (!("delegationId" in event) || event.delegationId !== delegationId || "delta" in event) continue;
       const status = "status" in event ? { status: event.status } : {};
       const message = "message" in event && event.message !== undefined ? { message: event.message } : {};
-      history.push({ cursor, time, type: event.type, ...status, ...message });
+      const audit = "audit" in event && event.audit !== undefined ? { audit: event.audit } : {};
+      history.push({ cursor, time, type: event.type, ...status, ...message, ...audit });
     }
   }
   return history;

@@ -10,19 +10,26 @@ import { TroupeError } from "../core/errors.js";
 import { type CreateId, createId as defaultCreateId } from "../core/ids.js";
 import type { Run } from "../core/run.js";
 import { isRunTerminal } from "../core/run-event.js";
+import { ArtifactLinks } from "../delegation/artifact-links.js";
 import { type ArtifactStore, createMemoryArtifactStore } from "../delegation/artifacts.js";
 import { Delegator } from "../delegation/delegator.js";
+import { lineageOf } from "../delegation/lineage.js";
 import type { DelegationPolicy } from "../delegation/policy.js";
 import { RemoteRegistry, type RemoteState } from "../delegation/registry.js";
 import type { RemoteAgent, RemoteInput } from "../delegation/remote.js";
+import { parseTraceparent } from "../delegation/trace-context.js";
 import type { Journal } from "../journal/journal.js";
 import { createMemoryJournal } from "../journal/memory-journal.js";
 import { VERSION } from "../version.js";
 import { HEARTBEAT_MS } from "../wire/limits.js";
+import { type A2aHostOptions, createHostedFace } from "./a2a-host.js";
 import { createApp, isLoopback } from "./app.js";
-import { type Authorise, threadKey } from "./authoriser.js";
+import { type Authorise, tenantOf, threadKey } from "./authoriser.js";
+import { LateWork } from "./late-work.js";
 import { type Listener, listen } from "./listener.js";
-import { Runs } from "./runs.js";
+import { recordedRuns } from "./recorded-run.js";
+import { closeAbandoned } from "./recovery.js";
+import { Runs, type RunsOptions } from "./runs.js";
 
 /** Options of {@link createHost}. */
 export interface HostOptions {
@@ -42,6 +49,8 @@ export interface HostOptions {
   readonly authorise?: Authorise;
   /** Names under which the host may be asked for, beside the loopback ones. */
   readonly hostnames?: readonly string[];
+  /** Where remotes reach this host, for files that go to them by reference. */
+  readonly publicUrl?: string;
   /** Origins of other pages that may call the routes. */
   readonly origins?: readonly string[];
   /** What happens to a run that nobody watches any more: `cancel` (default) after the grace, or `continue`. */
@@ -63,6 +72,8 @@ export interface HostOptions {
   readonly subagents?: SubagentEncoding;
   /** Milliseconds of silence before a stream gets a comment; default 15,000. */
   readonly heartbeatMs?: number;
+  /** Agents of the host that A2A clients may call; none by default. */
+  readonly a2a?: A2aHostOptions;
   /** How long the sub-agents get to answer when the host starts, in milliseconds; default 5,000. */
   readonly probeTimeoutMs?: number;
   readonly clock?: Clock;
@@ -124,14 +135,26 @@ export async function createHost(options: HostOptions): Promise<Host> {
     })),
     clock,
   );
+  const links = options.publicUrl === undefined ? undefined : new ArtifactLinks(sharedUrl(options.publicUrl));
+  const referring = registry.keys().find((key) => registry.get(key)?.policy.inputArtifacts === "reference");
+  if (referring !== undefined && links === undefined) {
+    const text = `"${referring}" gets files by reference: the host needs the publicUrl under which it is reached.`;
+    throw new TroupeError("invalid_input", text);
+  }
+  const hostId = createId("host");
   const delegator = new Delegator({
     registry,
     artifacts,
     clock,
     createId,
     onError: (error) => console.error("Unexpected error in a delegation:", error),
-    record: ({ thread, runId }, event) => journal.append({ thread, runId, event }),
+    record: (run, event) => lateWork.recordDelegation(run, event),
+    ...defined({ links }),
   });
+  const detachAll = (thread: string) => delegator.detachAll(thread);
+  const lateWork = new LateWork({ journal, createId, detachAll });
+  const onRecoveryError = (error: unknown) => console.error("An earlier host's run was not closed:", error);
+  await closeAbandoned({ journal, createId, onError: onRecoveryError });
   const endpoint = new McpEndpoint({ clock, instructions: MCP_INSTRUCTIONS, version: VERSION });
   const mcp = await listen(endpoint.fetch, "127.0.0.1", 0);
   const mcpUrl = `http://127.0.0.1:${mcp.port}/mcp`;
@@ -147,11 +170,29 @@ export async function createHost(options: HostOptions): Promise<Host> {
             tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
             ...defined({ syncBudgetMs: options.syncBudgetMs }),
             elicitation: options.elicitation ?? false,
+            describeRun: ({ thread, agent, metadata }) => ({
+              tenant: thread === undefined ? "" : tenantOf(thread),
+              agent: `${hostId}/${agent}`,
+              lineage: lineageOf(metadata),
+              ...defined({ traceparent: parseTraceparent(metadata?.traceparent) }),
+            }),
           }),
         ];
   const agents = new Map(Object.entries(options.agents));
-  const runs = new Runs({ agents, journal, services, clock });
+  const record: RunsOptions["record"] = (...entry) => lateWork.recordRun(...entry);
+  const recorded: RunsOptions["recorded"] = (...run) => recordedRuns(journal, ...run);
+  const runs = new Runs({ agents, record, services, clock, recorded });
   const graceMs = options.onDisconnect === "continue" ? undefined : (options.disconnectGraceMs ?? 30_000);
+  const a2a =
+    options.a2a &&
+    createHostedFace({ ...defined({ publicUrl: options.publicUrl }), ...options.a2a }, agents, {
+      runs,
+      journal,
+      threadKey,
+      clock,
+      createId,
+      ...defined({ disconnectGraceMs: graceMs }),
+    });
   const app = createApp(
     {
       agents,
@@ -162,7 +203,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       artifacts,
       clock,
       heartbeatMs: options.heartbeatMs ?? HEARTBEAT_MS,
-      ...defined({ disconnectGraceMs: graceMs, subagents: options.subagents }),
+      ...defined({ disconnectGraceMs: graceMs, subagents: options.subagents, links, a2a }),
     },
     {
       hostnames: options.hostnames ?? [],
@@ -198,13 +239,19 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
     async close() {
       await runs.close();
-      delegator.close();
+      await delegator.close("the host is closing");
       await endpoint.close();
       await journal.close();
       await Promise.all(listeners.map((listener) => listener.close()));
       await registry.close();
     },
   };
+}
+
+function sharedUrl(publicUrl: string): string {
+  if (URL.canParse(publicUrl) && /^https?:$/.test(new URL(publicUrl).protocol))
+    return `${publicUrl.replace(/\/$/, "")}/shared/`;
+  throw new TroupeError("invalid_input", "publicUrl must be an absolute http or https URL.");
 }
 
 async function* runEntries(

@@ -1,11 +1,12 @@
 import type { ThreadEvent } from "../bridges/agui/event.js";
 import type { Agent } from "../core/agent.js";
 import type { Clock, Timer } from "../core/clock.js";
+import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import type { Run } from "../core/run.js";
 import { type ErrorInfo, isRunTerminal, type RunEvent, type UserMessage } from "../core/run-event.js";
 import type { RunService } from "../core/run-service.js";
-import type { Cursor, Journal } from "../journal/journal.js";
+import type { Cursor, JournalEntry } from "../journal/journal.js";
 
 /** A run as the host knows it. */
 export interface RunRecord {
@@ -19,6 +20,8 @@ export interface RunRecord {
   status: "running" | "finished" | "failed" | "cancelled";
   endedAt?: number;
   error?: ErrorInfo;
+  /** An earlier process, or another one, ran it: all that is known of it is in the journal. */
+  readonly recorded?: true;
   /** The cursor of its first entry, once recorded. */
   readonly first: Promise<Cursor>;
   /** The cursor of its terminal event, once recorded. */
@@ -31,6 +34,8 @@ export interface StartRun {
   readonly thread: string;
   readonly runId: string;
   readonly messages: readonly UserMessage[];
+  /** Goes to the services as it is. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
   /** Cancel it when nobody reads it for this long, in milliseconds; never when absent. */
   readonly disconnectGraceMs?: number;
 }
@@ -38,9 +43,12 @@ export interface StartRun {
 /** What {@link Runs} works with. */
 export interface RunsOptions {
   readonly agents: ReadonlyMap<string, Agent>;
-  readonly journal: Journal<ThreadEvent>;
+  /** Appends to a thread's journal. */
+  readonly record: (thread: string, runId: string, event: RunEvent) => Promise<JournalEntry<ThreadEvent>>;
   readonly services: readonly RunService[];
   readonly clock: Clock;
+  /** Looks for runs, of one thread or of all, that were recorded by others. */
+  readonly recorded?: (runId: string, thread?: string) => Promise<readonly RunRecord[]>;
 }
 
 interface Readers {
@@ -73,6 +81,22 @@ export class Runs {
     return this.#byId.get(runId)?.findLast(({ thread }) => mine(thread));
   }
 
+  /** As {@link find}, but looks into the journal as well. */
+  async recall(thread: string, runId: string): Promise<RunRecord | undefined> {
+    const known = this.find(thread, runId);
+    if (known !== undefined) return known;
+    const recorded = await this.options.recorded?.(runId, thread);
+    return this.#remember(recorded?.at(-1));
+  }
+
+  /** As {@link byId}, but looks into the journal as well. */
+  async recallById(runId: string, mine: (thread: string) => boolean): Promise<RunRecord | undefined> {
+    const known = this.byId(runId, mine);
+    if (known !== undefined) return known;
+    const recorded = await this.options.recorded?.(runId);
+    return this.#remember(recorded?.findLast(({ thread }) => mine(thread)));
+  }
+
   /** The run that goes on in a thread now. */
   activeIn(thread: string): RunRecord | undefined {
     return this.#active.get(thread);
@@ -87,7 +111,8 @@ export class Runs {
    * Starts a run, or gives the one that already has this id in this thread.
    * @throws TroupeError `agent_not_found`, `thread_busy`, `invalid_input` when there is nothing to answer, `host_closed`.
    */
-  start({ agent: name, thread, runId, messages, disconnectGraceMs }: StartRun): RunRecord {
+  start({ disconnectGraceMs, ...wanted }: StartRun): RunRecord {
+    const { agent: name, thread, runId, messages } = wanted;
     const known = this.find(thread, runId);
     if (known !== undefined) return known;
     if (this.#closed) throw new TroupeError("host_closed", "The host is closing.", { retryable: true });
@@ -107,9 +132,8 @@ export class Runs {
     }
     if (messages.length === 0)
       throw new TroupeError("invalid_input", "messages: the last message has to be the person's, with text.");
-    const record = this.#launch(agent, { agent: name, thread, runId, messages });
-    this.#records.set(key(thread, runId), record);
-    this.#byId.set(runId, [...(this.#byId.get(runId) ?? []), record]);
+    const record = this.#launch(agent, wanted);
+    this.#keep(record);
     this.#active.set(thread, record);
     if (disconnectGraceMs !== undefined) this.#readers.set(record, { count: 0, graceMs: disconnectGraceMs });
     return record;
@@ -143,7 +167,7 @@ export class Runs {
 
   #launch(
     agent: Agent,
-    { agent: name, thread, runId, messages }: Omit<StartRun, "disconnectGraceMs">,
+    { agent: name, thread, runId, messages, metadata }: Omit<StartRun, "disconnectGraceMs">,
   ): RunRecord {
     const first = deferred<Cursor>();
     first.promise.catch(() => undefined);
@@ -152,6 +176,7 @@ export class Runs {
       thread,
       messages,
       services: this.options.services,
+      ...defined({ metadata }),
       onEvent: (event) => void this.#record(record, event, first),
     });
     const record: RunRecord = {
@@ -171,7 +196,7 @@ export class Runs {
     const terminal = isRunTerminal(event);
     if (terminal) this.#finish(record, event);
     try {
-      const { cursor } = await this.options.journal.append({ thread, runId, event });
+      const { cursor } = await this.options.record(thread, runId, event);
       if (event.type === "run.started") first.resolve(cursor);
       if (terminal) record.last = cursor;
     } catch (error) {
@@ -190,6 +215,26 @@ export class Runs {
     this.#active.delete(record.thread);
     this.#readers.get(record)?.timer?.cancel();
     this.#readers.delete(record);
+    this.#keepEnded(record);
+  }
+
+  /** What goes on elsewhere will be different the next time. */
+  #remember(record: RunRecord | undefined): RunRecord | undefined {
+    if (record === undefined || record.status === "running") return record;
+    const known = this.find(record.thread, record.runId);
+    if (known !== undefined) return known;
+    this.#keep(record);
+    this.#keepEnded(record);
+    return record;
+  }
+
+  #keep(record: RunRecord): void {
+    const { thread, runId } = record;
+    this.#records.set(key(thread, runId), record);
+    this.#byId.set(runId, [...(this.#byId.get(runId) ?? []), record]);
+  }
+
+  #keepEnded(record: RunRecord): void {
     this.#ended.push(record);
     const oldest = this.#ended.length > KEEP_ENDED ? this.#ended.shift() : undefined;
     if (oldest !== undefined) this.#forget(oldest);

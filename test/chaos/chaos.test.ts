@@ -143,7 +143,7 @@ async function play(runs: number, seed: number) {
   await Promise.all([...events.keys()].map((id) => delegator.active(id)?.gone));
   const left =
     delegator.permits.held("host") + [...events.keys()].filter((id) => delegator.active(id)).length;
-  delegator.close();
+  await delegator.close("the test is over");
   await registry.close();
   const timers = await settled(
     () => clock.open,

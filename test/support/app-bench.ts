@@ -46,7 +46,12 @@ export class AppBench {
       ["claude", agentOf(play, { clock: this.clock }).agent],
       ["quick", agentOf(() => FINISHED, { clock: this.clock }).agent],
     ]);
-    this.runs = new Runs({ agents, journal: this.journal, services: [], clock: this.clock });
+    this.runs = new Runs({
+      agents,
+      record: (thread, runId, event) => this.journal.append({ thread, runId, event }),
+      services: [],
+      clock: this.clock,
+    });
     this.app = createApp(
       {
         agents,

@@ -92,3 +92,12 @@ const ending: fc.Arbitrary<DelegationInput> = fc.oneof(
 export const delegationInputs: fc.Arbitrary<DelegationInput[]> = fc
   .array(fc.oneof({ weight: 6, arbitrary: content }, { weight: 1, arbitrary: ending }), { maxLength: 30 })
   .map((inputs) => [...inputs.map(optional), { type: "close", reason: "the run ended" }]);
+
+/** The same with the end of runs in between. */
+export const detachedInputs: fc.Arbitrary<DelegationInput[]> = fc
+  .tuple(fc.array(fc.nat({ max: 40 }), { maxLength: 6 }), delegationInputs)
+  .map(([places, inputs]) => {
+    const mixed = [...inputs];
+    for (const place of places) mixed.splice(Math.min(place, mixed.length - 1), 0, { type: "detach" });
+    return mixed;
+  });

@@ -41,7 +41,7 @@ export async function delegateOnce(
     return { result, events };
   } finally {
     await run.close("the run ended");
-    delegator.close();
+    await delegator.close("the test is over");
     await registry.close();
   }
 }

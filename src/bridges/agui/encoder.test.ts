@@ -61,6 +61,8 @@ const CHANGES: { readonly [Type in SubagentChange["type"]]: Extract<SubagentChan
   },
   "subagent.status": { type: "subagent.status", status: "working", message: "Reading" },
   "subagent.correlated": { type: "subagent.correlated", correlation: "medium" },
+  "subagent.detached": { type: "subagent.detached" },
+  "subagent.resumed": { type: "subagent.resumed" },
   "subagent.text.start": { type: "subagent.text.start", messageId: "m" },
   "subagent.text.delta": { type: "subagent.text.delta", messageId: "m", delta: "Hi" },
   "subagent.text.end": { type: "subagent.text.end", messageId: "m" },

@@ -71,6 +71,12 @@ export function encodeNative(event: SubagentEvent): AguiEvent {
         metadata: { isError },
       };
     }
+    case "subagent.resumed": {
+      const { agentKey: name, agentName: description } = event;
+      return { type: "SUBAGENT_STARTED", subagentRunId, name, description };
+    }
+    case "subagent.detached":
+      return { type: "SUBAGENT_FINISHED", subagentRunId, outcome: { type: "suspended" } };
     case "subagent.finished":
       return { type: "SUBAGENT_FINISHED", subagentRunId, result: event.result };
     case "subagent.failed":

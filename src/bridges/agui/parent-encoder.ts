@@ -22,7 +22,8 @@ export function encodeParent(
       const messages = event.messages.map(({ id, text }) => ({ id, role: "user", content: text }));
       // Replaying clients take the person's messages from here; without the echo they vanish after a reload.
       const input = { threadId, runId, state: {}, messages, tools: [], context: [], forwardedProps: {} };
-      return { type: "RUN_STARTED", threadId, runId, input };
+      const parent = event.continues === undefined ? {} : { parentRunId: event.continues };
+      return { type: "RUN_STARTED", threadId, runId, ...parent, input };
     }
     case "text.start":
     case "text.delta":

@@ -1,4 +1,5 @@
-import type { RemoteRegistry, RemoteState } from "../../delegation/registry.js";
+import type { RemoteDirectory } from "../../delegation/directory.js";
+import type { RemoteState } from "../../delegation/registry.js";
 import { requestJsonSchema } from "../../delegation/request.js";
 import type { McpTool } from "./tool.js";
 
@@ -28,10 +29,10 @@ const outputSchema = {
   required: ["status"],
 };
 
-/** Builds the tool for the agents of `registry`; the same objects as long as nothing changed, so that schemas stay cached. */
-export function createDelegateTool(registry: RemoteRegistry): () => McpTool {
-  const inputSchema = requestJsonSchema(registry.keys());
-  const parallel = registry.keys().every((key) => registry.get(key)?.policy.parallel);
+/** Builds the tool for the agents of `directory`; the same objects as long as nothing changed, so that schemas stay cached. */
+export function createDelegateTool(directory: RemoteDirectory): () => McpTool {
+  const inputSchema = requestJsonSchema(directory.keys());
+  const parallel = directory.keys().every((key) => directory.get(key)?.policy.parallel);
   return () => ({
     name: DELEGATE_TOOL,
     title: "Delegate to a remote agent",
@@ -39,7 +40,7 @@ export function createDelegateTool(registry: RemoteRegistry): () => McpTool {
       "Gives a bounded task to another agent and waits for its result. The user watches that agent work live; you get a short",
       "structured result. The agent sees neither this conversation nor your files: put all it needs into the call. Independent",
       "delegations can be started in one message; they run side by side. Agents:",
-      ...registry.states().map(describeAgent),
+      ...directory.states().map(describeAgent),
     ].join("\n"),
     inputSchema,
     outputSchema,

@@ -46,6 +46,7 @@ describe("the delegation service", () => {
         headers: { Authorization: `Bearer ${token}` },
         timeoutMs: 120_000,
         trusted: true,
+        parallel: true,
       },
     ]);
     expect(attachment).not.toHaveProperty("env");

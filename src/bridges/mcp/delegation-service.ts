@@ -1,6 +1,8 @@
 import { defined } from "../../core/defined.js";
 import type { RunAttachment, RunContext, RunService } from "../../core/run-service.js";
+import type { DelegatingRun } from "../../delegation/delegating-run.js";
 import type { Delegator } from "../../delegation/delegator.js";
+import type { RemoteDirectory } from "../../delegation/directory.js";
 import type { RemoteRegistry } from "../../delegation/registry.js";
 import { DelegationToolset } from "./delegation-toolset.js";
 import type { McpEndpoint } from "./endpoint.js";
@@ -32,18 +34,38 @@ export interface DelegationServiceOptions {
    * drives would ask the same person twice.
    */
   readonly elicitation?: boolean;
+  /** What else the host knows of a run: whose it is, and what led to it. */
+  readonly describeRun?: (run: RunContext) => Omit<DelegatingRun, "runId" | "thread">;
 }
 
 /** Gives each run the delegation tool, by an MCP server of its own behind the host's endpoint. */
 export function createDelegationService(options: DelegationServiceOptions): RunService {
-  const { delegator, registry, endpoint, url, tools, syncBudgetMs, elicitation = false } = options;
+  const {
+    delegator,
+    registry,
+    endpoint,
+    url,
+    tools,
+    syncBudgetMs,
+    elicitation = false,
+    describeRun,
+  } = options;
   const { clock } = delegator.options;
-  const catalog = new ToolCatalog(registry, { toolset: "generic", shortcuts: [], ...tools });
+  const catalogs = new WeakMap<RemoteDirectory, ToolCatalog>();
+  const catalogOf = (directory: RemoteDirectory): ToolCatalog => {
+    const known = catalogs.get(directory);
+    const catalog = known ?? new ToolCatalog(directory, { toolset: "generic", shortcuts: [], ...tools });
+    catalogs.set(directory, catalog);
+    return catalog;
+  };
   return {
     name: MCP_SERVER_NAME,
     async attach(run: RunContext): Promise<RunAttachment> {
-      const delegations = delegator.openRun({ runId: run.runId, thread: run.thread ?? run.runId });
-      const toolset = new DelegationToolset(delegations, catalog, {
+      const { runId, thread = runId } = run;
+      const described = describeRun?.(run) ?? {};
+      const delegations = delegator.openRun({ runId, thread, ...described });
+      const directory = registry.forTenant(described.tenant);
+      const toolset = new DelegationToolset(delegations, catalogOf(directory), {
         clock,
         elicitation,
         ...defined({ budgetMs: syncBudgetMs }),
@@ -63,6 +85,7 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
             headers: { Authorization: `Bearer ${run.token}` },
             timeoutMs: longest + CLIENT_MARGIN_MS,
             trusted: true,
+            parallel: true,
           },
         ],
         observe: (event) => delegations.observe(event),
@@ -70,7 +93,8 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
         async detach(outcome) {
           access.revoke();
           ignoreChanges();
-          await delegations.close(outcome === "cancelled" ? "the run was cancelled" : "the run ended");
+          const cancelled = outcome === "cancelled";
+          await delegations.close(cancelled ? "the run was cancelled" : "the run ended", cancelled);
           await access.close();
         },
       };

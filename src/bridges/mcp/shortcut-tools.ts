@@ -1,4 +1,4 @@
-import type { RemoteRegistry } from "../../delegation/registry.js";
+import type { RemoteDirectory } from "../../delegation/directory.js";
 import { TASK_SCHEMA } from "./skill-tools.js";
 import type { McpTool } from "./tool.js";
 import { toolNames } from "./tool-names.js";
@@ -12,10 +12,11 @@ export interface ShortcutTool {
 const MAX_DESCRIPTION = 1_000;
 
 /** One tool `delegate_to_<key>_agent` for each of `keys`. */
-export function shortcutTools(registry: RemoteRegistry, keys: readonly string[]): ShortcutTool[] {
-  const names = toolNames(keys.map((key) => `delegate_to_${key}_agent`));
-  return keys.map((agent, index) => {
-    const description = registry.state(agent)?.description?.description ?? "";
+export function shortcutTools(directory: RemoteDirectory, keys: readonly string[]): ShortcutTool[] {
+  const mine = keys.filter((key) => directory.get(key) !== undefined);
+  const names = toolNames(mine.map((key) => `delegate_to_${key}_agent`));
+  return mine.map((agent, index) => {
+    const description = directory.state(agent)?.description?.description ?? "";
     const tool: McpTool = {
       name: names[index] ?? `delegate_to_${agent}_agent`,
       title: `Delegate to ${agent}`,
@@ -25,7 +26,7 @@ export function shortcutTools(registry: RemoteRegistry, keys: readonly string[])
         .slice(0, MAX_DESCRIPTION),
       inputSchema: TASK_SCHEMA,
       annotations: {
-        readOnlyHint: registry.get(agent)?.policy.parallel ?? true,
+        readOnlyHint: directory.get(agent)?.policy.parallel ?? true,
         destructiveHint: false,
         openWorldHint: true,
       },

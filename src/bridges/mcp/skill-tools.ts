@@ -1,4 +1,4 @@
-import type { RemoteRegistry } from "../../delegation/registry.js";
+import type { RemoteDirectory } from "../../delegation/directory.js";
 import type { RemoteSkill } from "../../delegation/remote.js";
 import type { McpTool } from "./tool.js";
 import { toolNames } from "./tool-names.js";
@@ -26,9 +26,9 @@ export const TASK_SCHEMA = {
   additionalProperties: false,
 };
 
-/** One tool `{name}__{skillId}` for each skill that the registry knows of. A skill's own input schema is passed on unchanged. */
-export function skillTools(registry: RemoteRegistry): SkillTool[] {
-  const skills = registry
+/** One tool `{name}__{skillId}` for each skill that the directory knows of. A skill's own input schema is passed on unchanged. */
+export function skillTools(directory: RemoteDirectory): SkillTool[] {
+  const skills = directory
     .states()
     .flatMap(({ key, description }) => (description?.skills ?? []).map((skill) => ({ key, skill })));
   const names = toolNames(skills.map(({ key, skill }) => `${key}__${skill.id}`));
@@ -42,7 +42,7 @@ export function skillTools(registry: RemoteRegistry): SkillTool[] {
       description: (skill.description || skill.name).replace(/\s+/g, " ").slice(0, MAX_DESCRIPTION),
       inputSchema: isObjectSchema(skill.inputSchema) ? skill.inputSchema : TASK_SCHEMA,
       annotations: {
-        readOnlyHint: registry.get(key)?.policy.parallel ?? true,
+        readOnlyHint: directory.get(key)?.policy.parallel ?? true,
         destructiveHint: false,
         openWorldHint: true,
       },

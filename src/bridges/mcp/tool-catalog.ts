@@ -1,4 +1,4 @@
-import type { RemoteRegistry } from "../../delegation/registry.js";
+import type { RemoteDirectory } from "../../delegation/directory.js";
 import { createDelegateTool } from "./delegate-tool.js";
 import { handleTools } from "./handle-tools.js";
 import { type ShortcutTool, shortcutTools } from "./shortcut-tools.js";
@@ -28,10 +28,10 @@ export class ToolCatalog {
   #built: Built | undefined;
 
   constructor(
-    private readonly registry: RemoteRegistry,
+    private readonly directory: RemoteDirectory,
     private readonly options: CatalogOptions,
   ) {
-    this.#generic = createDelegateTool(registry);
+    this.#generic = createDelegateTool(directory);
   }
 
   tools(): readonly McpTool[] {
@@ -47,11 +47,11 @@ export class ToolCatalog {
   }
 
   #current(): Built {
-    const { version } = this.registry;
+    const { version } = this.directory;
     if (this.#built?.version === version) return this.#built;
     const { toolset, shortcuts } = this.options;
-    const bySkill = toolset === "generic" ? [] : skillTools(this.registry);
-    const byShortcut = shortcutTools(this.registry, shortcuts);
+    const bySkill = toolset === "generic" ? [] : skillTools(this.directory);
+    const byShortcut = shortcutTools(this.directory, shortcuts);
     const generic = toolset === "skills" ? [] : [this.#generic()];
     const tools = [...generic, ...byShortcut, ...bySkill].map((entry) =>
       "tool" in entry ? entry.tool : entry,

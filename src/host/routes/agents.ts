@@ -6,14 +6,17 @@ export function agentRoutes(app: HostApp, { agents, registry }: RouteEnvironment
   app.get("/agents", (context) =>
     context.json({
       agents: [...agents].map(([key, { name, driver }]) => ({ key, name, driver: driver.describe().name })),
-      subAgents: registry.states().map(({ key, protocol, status, description }) => ({
-        key,
-        name: description?.name ?? key,
-        protocol,
-        status,
-        description: description?.description ?? "",
-        skills: (description?.skills ?? []).map(({ id, name }) => ({ id, name })),
-      })),
+      subAgents: registry
+        .forTenant(context.get("principal").tenant)
+        .states()
+        .map(({ key, protocol, status, description }) => ({
+          key,
+          name: description?.name ?? key,
+          protocol,
+          status,
+          description: description?.description ?? "",
+          skills: (description?.skills ?? []).map(({ id, name }) => ({ id, name })),
+        })),
     }),
   );
 

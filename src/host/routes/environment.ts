@@ -3,10 +3,12 @@ import type { SubagentEncoding } from "../../bridges/agui/encoder.js";
 import type { ThreadEvent } from "../../bridges/agui/event.js";
 import type { Agent } from "../../core/agent.js";
 import type { Clock } from "../../core/clock.js";
+import type { ArtifactLinks } from "../../delegation/artifact-links.js";
 import type { ArtifactStore } from "../../delegation/artifacts.js";
 import type { Delegator } from "../../delegation/delegator.js";
 import type { RemoteRegistry } from "../../delegation/registry.js";
 import type { Journal } from "../../journal/journal.js";
+import type { HostedFace } from "../a2a-host.js";
 import type { Principal } from "../authoriser.js";
 import { HttpError } from "../http-error.js";
 import type { Runs } from "../runs.js";
@@ -19,11 +21,14 @@ export interface RouteEnvironment {
   readonly delegator: Delegator;
   readonly registry: RemoteRegistry;
   readonly artifacts: ArtifactStore;
+  readonly links?: ArtifactLinks;
   readonly clock: Clock;
   readonly heartbeatMs: number;
   /** Absent when runs go on without readers. */
   readonly disconnectGraceMs?: number;
   readonly subagents?: SubagentEncoding;
+  /** Agents of the host that A2A clients may call. */
+  readonly a2a?: HostedFace;
 }
 
 /** The Hono application of a host; who asks is known in every route. */
@@ -53,14 +58,17 @@ export async function jsonBody(context: HostContext): Promise<unknown> {
 /** A prompt of a megabyte with some history fits. */
 const MAX_BODY = 8 * 1_048_576;
 
-/** Counts what arrives, whatever length was announced. A request may have no body at all, and say nothing of its length. */
-async function limitedText(context: HostContext): Promise<string> {
+/**
+ * Counts what arrives, whatever length was announced. A request may have no body at all, and say nothing of its length.
+ * @param fatal throws a TypeError for what is no UTF-8, in place of replacing it
+ */
+export async function limitedText(context: HostContext, fatal = false): Promise<string> {
   const tooLarge = () => new HttpError(413, "invalid_input", "The request is too large.");
   if (Number(context.req.header("content-length") ?? 0) > MAX_BODY) throw tooLarge();
   const { body } = context.req.raw;
   if (body === null) return "";
   const reader = body.getReader();
-  const decoder = new TextDecoder();
+  const decoder = new TextDecoder("utf-8", { fatal });
   let text = "";
   let size = 0;
   for (let next = await reader.read(); !next.done; next = await reader.read()) {

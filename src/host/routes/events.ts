@@ -17,13 +17,15 @@ export function eventRoutes(app: HostApp, environment: RouteEnvironment): void {
     const input = parseRunInput(await jsonBody(context));
     const thread = threadKey(context.get("principal"), input.threadId);
     const after = cursorOf(context);
-    const record = runs.start({
-      agent: context.req.param("agent"),
-      thread,
-      runId: input.runId,
-      messages: input.messages,
-      ...defined({ disconnectGraceMs }),
-    });
+    const record =
+      (await runs.recall(thread, input.runId)) ??
+      runs.start({
+        agent: context.req.param("agent"),
+        thread,
+        runId: input.runId,
+        messages: input.messages,
+        ...defined({ disconnectGraceMs }),
+      });
     return stream(context, environment, {
       ...input,
       thread,

@@ -4,7 +4,9 @@ import type { DelegationState } from "../../delegation/delegation-state.js";
 import { owns, type Principal, threadIdOf } from "../authoriser.js";
 import { delegationHistory } from "../delegation-history.js";
 import { HttpError, notFound } from "../http-error.js";
+import { recordedDelegation, recordedDelegations } from "../recorded-delegation.js";
 import type { RunRecord } from "../runs.js";
+import { artifactResponse } from "./artifact-response.js";
 import { type HostApp, type HostContext, jsonBody, type RouteEnvironment } from "./environment.js";
 
 const cancelBody = z.strictObject({ reason: z.string().max(500).optional() });
@@ -24,39 +26,46 @@ const decisionBody = z.strictObject({
 export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   const { runs, delegator, artifacts, journal } = environment;
 
-  const findRun = (context: HostContext): RunRecord => {
-    const record = runs.byId(context.req.param("runId") ?? "", (thread) =>
+  const findRun = async (context: HostContext): Promise<RunRecord> => {
+    const record = await runs.recallById(context.req.param("runId") ?? "", (thread) =>
       owns(context.get("principal"), thread),
     );
     if (record === undefined) throw notFound("run");
     return record;
   };
-  const findDelegation = (principal: Principal, id: string) => {
-    const known = delegator.get(id);
-    if (known === undefined || !owns(principal, known.run.thread)) throw notFound("delegation");
+  const findDelegation = async (principal: Principal, id: string) => {
+    const mine = (thread: string) => owns(principal, thread);
+    const known = delegator.get(id) ?? (await recordedDelegation(journal, id, mine));
+    if (known === undefined || !mine(known.run.thread)) throw notFound("delegation");
     return known;
   };
+  const delegationsOf = async (record: RunRecord): Promise<DelegationState[]> =>
+    record.recorded ? recordedDelegations(journal, record, await record.first) : delegator.list(record);
 
-  app.get("/runs/:runId", (context) => {
-    const record = findRun(context);
-    const delegations = delegator.list(record).map(({ identity }) => identity.delegationId);
+  app.get("/runs/:runId", async (context) => {
+    const record = await findRun(context);
+    const delegations = (await delegationsOf(record)).map(({ identity }) => identity.delegationId);
     return context.json({ ...showRun(record), delegations });
   });
 
-  app.get("/runs/:runId/delegations", (context) => {
-    return context.json({ delegations: delegator.list(findRun(context)).map(showDelegation) });
+  app.get("/runs/:runId/delegations", async (context) => {
+    const delegations = await delegationsOf(await findRun(context));
+    return context.json({ delegations: delegations.map(showDelegation) });
   });
 
   app.post("/runs/:runId/cancel", async (context) => {
     const { reason } = parse(cancelBody, await jsonBody(context));
-    const record = findRun(context);
+    const record = await findRun(context);
     void record.run?.cancel(reason ?? "user");
+    // What goes on without its run stops as well.
+    for (const { identity } of delegator.list(record))
+      delegator.cancel(identity.delegationId, reason ?? "user");
     return context.json({ runId: record.runId, status: record.status }, 202);
   });
 
   app.get("/delegations/:id", async (context) => {
-    const { run, state } = findDelegation(context.get("principal"), context.req.param("id"));
-    const first = await runs.find(run.thread, run.runId)?.first;
+    const { run, state } = await findDelegation(context.get("principal"), context.req.param("id"));
+    const first = await (await runs.recall(run.thread, run.runId))?.first;
     const { delegationId } = state.identity;
     const history =
       first === undefined ? [] : await delegationHistory(journal, run.thread, first, delegationId);
@@ -65,14 +74,14 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
 
   app.post("/delegations/:id/cancel", async (context) => {
     const { reason } = parse(cancelBody, await jsonBody(context));
-    const { state } = findDelegation(context.get("principal"), context.req.param("id"));
+    const { state } = await findDelegation(context.get("principal"), context.req.param("id"));
     delegator.cancel(state.identity.delegationId, reason ?? "user");
     return context.json({ delegationId: state.identity.delegationId, status: statusOf(state) }, 202);
   });
 
   app.post("/delegations/:id/input", async (context) => {
     const { text, data } = parse(inputBody, await jsonBody(context));
-    const { state } = findDelegation(context.get("principal"), context.req.param("id"));
+    const { state } = await findDelegation(context.get("principal"), context.req.param("id"));
     const answer = { ...defined({ text, data }) };
     await delegator.reply(state.identity.delegationId, answer);
     return context.json({ delegationId: state.identity.delegationId }, 202);
@@ -95,18 +104,10 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   });
 
   app.get("/delegations/:id/artifacts/:artifactId", async (context) => {
-    const { state } = findDelegation(context.get("principal"), context.req.param("id"));
+    const { state } = await findDelegation(context.get("principal"), context.req.param("id"));
     const stored = await artifacts.get(state.identity.delegationId, context.req.param("artifactId"));
     if (stored === undefined) throw notFound("artifact");
-    const { name, mimeType, sha256 } = stored.description;
-    return context.body(Uint8Array.from(stored.bytes), 200, {
-      "content-type": mimeType,
-      // RFC 6266; the plain form is for clients that know no other.
-      "content-disposition": `attachment; filename="${name.replace(/[^\w.-]/g, "_")}"; filename*=UTF-8''${encodeURIComponent(name).replace(/'/g, "%27")}`,
-      "x-content-type-options": "nosniff",
-      "content-security-policy": "default-src 'none'; sandbox",
-      etag: `"${sha256}"`,
-    });
+    return artifactResponse(context, stored);
   });
 }
 

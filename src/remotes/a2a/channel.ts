@@ -13,6 +13,8 @@ export interface Delivery {
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly delegationId?: string;
+  /** W3C trace context, sent as the header of this name. */
+  readonly traceparent?: string;
 }
 
 /** The protocol's operations on one interface of an agent. All reject with a WireError, an {@link RpcError} or an SDK error. */

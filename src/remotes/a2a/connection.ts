@@ -116,12 +116,13 @@ export class Connector {
   }
 
   #authorized<T>(
-    { delegationId }: CallOptions,
+    { delegationId, traceparent }: CallOptions,
     run: (headers: Readonly<Record<string, string>>) => Promise<T>,
   ): Promise<T> {
     const agent = this.#options.name;
     const context: CredentialContext = delegationId === undefined ? { agent } : { agent, delegationId };
-    return this.#credentials.use(context, run);
+    if (traceparent === undefined) return this.#credentials.use(context, run);
+    return this.#credentials.use(context, (headers) => run({ ...headers, traceparent }));
   }
 
   /** Checks JSON bodies before the client parses them; events are checked by the guard. */

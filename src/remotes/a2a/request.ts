@@ -75,7 +75,13 @@ function textPart(value: string): Part {
 }
 
 /** Text goes as text, which more agents understand than bytes. */
-function inputPart({ name, mimeType, bytes }: RemoteInputArtifact): Part {
+function inputPart(artifact: RemoteInputArtifact): Part {
+  const { name, mimeType } = artifact;
+  if ("url" in artifact) {
+    const content: Part["content"] = { $case: "url", value: artifact.url };
+    return { content, metadata: undefined, filename: name, mediaType: mimeType };
+  }
+  const { bytes } = artifact;
   const text = mimeType.startsWith("text/") ? utf8(bytes) : undefined;
   return {
     content:

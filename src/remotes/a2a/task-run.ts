@@ -1,5 +1,6 @@
 import type { SendMessageRequest, StreamResponse } from "@a2a-js/sdk";
 import { type Clock, sleep, type Timer, withinTime } from "../../core/clock.js";
+import { defined } from "../../core/defined.js";
 import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import type { RemoteInput, RemoteSignal, RemoteTask } from "../../delegation/remote.js";
@@ -408,7 +409,8 @@ export class TaskRun {
   }
 
   #options(): CallOptions {
-    return { signal: this.#call.signal, delegationId: this.#task.delegationId };
+    const { delegationId, traceparent } = this.#task;
+    return { signal: this.#call.signal, delegationId, ...defined({ traceparent }) };
   }
 
   #closedMessage(): string {
