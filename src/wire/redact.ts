@@ -4,21 +4,77 @@ export const REDACTED = "[redacted]";
 /** Shorter ones are too likely to be ordinary words. */
 const SHORTEST_SECRET = 4;
 
+/** Removes secrets from text. */
+export interface Redactor {
+  (text: string): string;
+  /** Whether there is any secret to look for. */
+  readonly active: boolean;
+  /** Parts a text that goes on: what can be said of it now, and an end that may be the beginning of a secret. */
+  split(text: string): Split;
+}
+
+/** A text that goes on. */
+export interface Split {
+  /** Without secrets. */
+  readonly said: string;
+  /** As it came; put it before what comes next. */
+  readonly held: string;
+}
+
 /**
- * Makes a function that removes `secrets` from text, also where they are encoded as base64, base64url, URL component, form value,
+ * Makes a {@link Redactor} that removes `secrets` from text, also where they are encoded as base64, base64url, URL component, form value,
  * JSON string or hexadecimal. Secrets of fewer than four characters are not looked for.
  */
-export function createRedactor(secrets: Iterable<string>): (text: string) => string {
+export function createRedactor(secrets: Iterable<string>): Redactor {
   const forms = new Set<string>();
   for (const secret of secrets) {
     if (secret.length < SHORTEST_SECRET) continue;
     for (const form of encodings(secret)) if (form.length >= SHORTEST_SECRET) forms.add(form);
   }
-  if (forms.size === 0) return (text) => text;
+  if (forms.size === 0) {
+    const split = (text: string) => ({ said: text, held: "" });
+    return Object.assign((text: string) => text, { active: false, split });
+  }
   // Longest first, so that no form leaves a part of a longer one behind.
   const alternatives = [...forms].sort((left, right) => right.length - left.length).map(escapeRegExp);
   const pattern = new RegExp(alternatives.join("|"), "g");
-  return (text) => text.replace(pattern, REDACTED);
+  const redact = (text: string) => text.replace(pattern, REDACTED);
+  const unfinished = createBeginnings(forms);
+  const split = (text: string): Split => {
+    const end = text.length - unfinished(text);
+    // Nothing that is complete may be cut in two.
+    const across = end === text.length ? undefined : matchAcross(text, pattern, end);
+    if (across === undefined) return { said: redact(text.slice(0, end)), held: text.slice(end) };
+    const rest = split(text.slice(across));
+    return { said: redact(text.slice(0, across)) + rest.said, held: rest.held };
+  };
+  return Object.assign(redact, { active: true, split });
+}
+
+/** Where a match ends that begins before `place` and ends behind it. */
+function matchAcross(text: string, pattern: RegExp, place: number): number | undefined {
+  for (const { index, 0: match } of text.matchAll(pattern)) {
+    if (index >= place) return undefined;
+    if (index + match.length > place) return index + match.length;
+  }
+  return undefined;
+}
+
+/** Finds the longest end of a text with which one of `forms` begins. Hardly looks at characters that begin none. */
+function createBeginnings(forms: ReadonlySet<string>): (text: string) => number {
+  const longest = Math.max(...[...forms].map((form) => form.length)) - 1;
+  const beginnings = new Set<string>();
+  const first = new Set<number>();
+  for (const form of forms) {
+    first.add(form.charCodeAt(0));
+    for (let length = 1; length < form.length; length++) beginnings.add(form.slice(0, length));
+  }
+  return (text) => {
+    for (let start = Math.max(0, text.length - longest); start < text.length; start++) {
+      if (first.has(text.charCodeAt(start)) && beginnings.has(text.slice(start))) return text.length - start;
+    }
+    return 0;
+  };
 }
 
 function encodings(secret: string): string[] {

@@ -21,6 +21,13 @@ export const PLACES = [
   "media type",
   "task id",
   "tool name",
+  "tool arguments",
+  "tool result",
+  "thought",
+  "text",
+  "text in pieces",
+  "file",
+  "file in pieces",
   "message id",
   "rpc error",
   "error data",
@@ -125,6 +132,16 @@ function answer(response: ServerResponse, rpc: Rpc, place: Place, said: string):
       response.write(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
     response.end();
   };
+  /** A few characters each. */
+  const pieces = (text: string, partOf: (text: string) => object, artifactId: string) =>
+    (text.match(/[\s\S]{1,7}/g) ?? []).map((piece, index, all) => ({
+      artifactUpdate: {
+        ...ids,
+        artifact: { artifactId, name: "", parts: [partOf(piece)] },
+        append: index > 0,
+        lastChunk: index === all.length - 1,
+      },
+    }));
   const done = status("TASK_STATE_COMPLETED");
   switch (place) {
     case "status":
@@ -163,6 +180,31 @@ function answer(response: ServerResponse, rpc: Rpc, place: Place, said: string):
       const data = { id: said, name: said, args: {} };
       return stream(artifact("a", "", { data, metadata: { adk_type: "function_call" } }), done);
     }
+    case "tool arguments": {
+      const data = { id: "t", name: "look", args: { key: said, long: "x".repeat(31_955) + said } };
+      return stream(artifact("a", "", { data, metadata: { adk_type: "function_call" } }), done);
+    }
+    case "tool result": {
+      const data = { id: "t", name: "look", response: { key: said, long: "x".repeat(31_955) + said } };
+      return stream(artifact("a", "", { data, metadata: { adk_type: "function_response" } }), done);
+    }
+    case "thought":
+      return stream(artifact("a", "", { text: `Hm, ${said}`, metadata: { adk_thought: true } }), done);
+    case "text":
+      return stream(artifact("assistant-output", "", { text: `It is ${said}, I think.` }), done);
+    case "text in pieces":
+      return stream(...pieces(`It is ${said}, I think.`, (text) => ({ text }), "assistant-output"), done);
+    case "file":
+      return stream(artifact("a", "a.bin", { raw: Buffer.from(`\u0000${said}`).toString("base64") }), done);
+    case "file in pieces":
+      return stream(
+        ...pieces(
+          `# ${said}`,
+          (text) => ({ raw: Buffer.from(text).toString("base64"), filename: "a.md" }),
+          "a",
+        ),
+        done,
+      );
     case "message id":
       return stream(artifact(said, "", { text: "An answer." }), done);
     case "unknown state":

@@ -12,6 +12,7 @@ import type {
   RemoteTaskReference,
 } from "../../delegation/remote.js";
 import { type Connection, Connector } from "./connection.js";
+import { ContentVeil } from "./content-veil.js";
 import { describeFailure, type Failure, isTaskNotFound } from "./failure.js";
 import { type A2aOptions, checkOptions } from "./options.js";
 import { withOwnSignal } from "./own-signal.js";
@@ -50,12 +51,13 @@ class A2aRemote implements RemoteAgent {
   readonly #open = new Set<TaskRun>();
   /** The same, by the remote's names of their tasks. */
   readonly #runs = new Map<string, TaskRun>();
-  readonly #veil = new Veil((text) => this.#connector.redact(text));
+  readonly #veil: Veil;
 
   constructor(options: A2aOptions) {
     this.key = options.name;
     this.#options = options;
     this.#connector = new Connector(options);
+    this.#veil = new Veil(this.#connector.redact);
   }
 
   async describe(signal: AbortSignal): Promise<RemoteDescription> {
@@ -112,8 +114,13 @@ class A2aRemote implements RemoteAgent {
       task.contextId === undefined ? task : { ...task, contextId: this.#veil.real(task.contextId) },
     );
     this.#open.add(run);
+    const content = new ContentVeil(this.#connector.redact);
     try {
-      for await (const said of run.signals(signal)) yield this.#veil.signal(said);
+      for await (const said of run.signals(signal)) {
+        const shown = this.#veil.signal(said);
+        if (this.#connector.redact.active) yield* content.pieces(shown);
+        else yield shown;
+      }
     } finally {
       this.#open.delete(run);
       for (const name of names) if (this.#runs.get(name) === run) this.#runs.delete(name);

@@ -2,7 +2,7 @@ import type { Artifact, Part } from "@a2a-js/sdk";
 import type { RemoteSignal } from "../../delegation/remote.js";
 import { FileArtifacts } from "./file-artifacts.js";
 import { isRepeating } from "./repeats.js";
-import { adkKind, type ToolTraffic } from "./tool-traffic.js";
+import { adkKind, isTrace, type ToolTraffic, traceThoughts } from "./tool-traffic.js";
 import { safeId } from "./words.js";
 
 /** Artifacts of this name or id hold what the agent says. `response.txt` is Mastra's name for it. */
@@ -37,7 +37,8 @@ export class ArtifactAssembler {
 
   /** An update on the stream: `append` adds, otherwise what was there is replaced. An unknown id is created either way. */
   update(artifact: Artifact, append: boolean, last: boolean): RemoteSignal[] {
-    if (this.tools.isScreen(artifact.artifactId)) return [];
+    if (this.tools.isScreen(artifact.artifactId) || this.#isEcho(artifact)) return [];
+    if (isTrace(artifact)) return this.#trace(artifact, append);
     const { parts, signals } = this.#traffic(artifact, append);
     if (parts.length === 0 && artifact.parts.length > 0) return signals;
     if (this.#isSpoken(artifact, parts)) {
@@ -56,7 +57,8 @@ export class ArtifactAssembler {
    * it counts only where it says more than what was seen.
    */
   snapshot(artifact: Artifact, last: boolean): RemoteSignal[] {
-    if (this.tools.isScreen(artifact.artifactId)) return [];
+    if (this.tools.isScreen(artifact.artifactId) || this.#isEcho(artifact)) return [];
+    if (isTrace(artifact)) return this.#trace(artifact, false);
     const { parts, signals } = this.#traffic(artifact, false);
     if (parts.length === 0 && artifact.parts.length > 0) return signals;
     if (!this.#isSpoken(artifact, parts)) return [...signals, ...this.#files.snapshot(artifact, parts, last)];
@@ -96,6 +98,23 @@ export class ArtifactAssembler {
     if (known === undefined) return true;
     if (this.#distrust) return text.startsWith(known.text) && !isRepeating(text, known.chunks);
     return text.startsWith(known.text) || !(known.text.startsWith(text) || isRepeating(text, known.chunks));
+  }
+
+  /** What an agent of Troupe's says once more at its end, in a form for programs: the words were heard already. */
+  #isEcho({ artifactId, parts }: Artifact): boolean {
+    const content = parts[0]?.content;
+    return (
+      artifactId === "agent-adaptor-result" &&
+      content?.$case === "data" &&
+      (this.#spoken.size > 0 || Object(content.value).status !== "completed")
+    );
+  }
+
+  #trace(artifact: Artifact, append: boolean): RemoteSignal[] {
+    const thoughts = traceThoughts(artifact);
+    return thoughts === undefined
+      ? this.tools.trace(artifact)
+      : this.#think(artifact.artifactId, thoughts, append);
   }
 
   /** What is no answer: thoughts and tool traffic become signals of their own, the rest is given back. */

@@ -4,6 +4,7 @@ import { systemClock } from "../../core/clock.js";
 import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.js";
 import { parseJson } from "../../wire/json.js";
 import { MAX_EVENT_BYTES } from "../../wire/limits.js";
+import type { Redactor } from "../../wire/redact.js";
 import type { Card, CardInterface } from "./card.js";
 import { chooseInterface } from "./card-interface.js";
 import { CardSource } from "./card-source.js";
@@ -55,7 +56,7 @@ export class Connector {
   }
 
   /** Removes every credential of the entry from a text. */
-  get redact(): (text: string) => string {
+  get redact(): Redactor {
     return this.#credentials.redact;
   }
 

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from "../../core/clock.js";
 import { WireError } from "../../wire/errors.js";
 import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.js";
-import { createRedactor } from "../../wire/redact.js";
+import { createRedactor, type Redactor } from "../../wire/redact.js";
 import type { A2aOptions, CredentialContext } from "./options.js";
 import { TokenSource } from "./token-source.js";
 
@@ -16,7 +16,7 @@ export class Credentials {
   readonly #tokens: TokenSource | undefined;
   readonly #guard: GuardedFetch | undefined;
   readonly #secrets = new Set<string>();
-  #redact: (text: string) => string;
+  #redact: Redactor;
 
   constructor(options: A2aOptions, clock: Clock = options.clock ?? systemClock) {
     this.#options = options;
@@ -34,6 +34,12 @@ export class Credentials {
     if (auth?.mode === "api_key") this.#secrets.add(auth.key);
     if (auth?.mode === "oauth2") this.#secrets.add(auth.clientSecret);
     this.#redact = createRedactor(this.#secrets);
+    const current = () => this.#redact;
+    const redact = Object.assign((text: string) => current()(text), {
+      active: true,
+      split: (text: string) => current().split(text),
+    });
+    this.redact = Object.defineProperty(redact, "active", { get: () => current().active });
   }
 
   /** Whether there is anything to send. */
@@ -43,7 +49,7 @@ export class Credentials {
   }
 
   /** Removes every secret that was ever sent. */
-  readonly redact = (text: string): string => this.#redact(text);
+  readonly redact: Redactor;
 
   /**
    * Runs `call` with the credential's headers. When they are refused with 401 and others can be had, once more with those: a

@@ -1,4 +1,4 @@
-import type { Part } from "@a2a-js/sdk";
+import type { Artifact, Part } from "@a2a-js/sdk";
 import type { RemoteSignal } from "../../delegation/remote.js";
 import { capText, safeId } from "./words.js";
 
@@ -13,6 +13,25 @@ export interface PendingApproval {
 }
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** Extension of artifacts that tell what an agent does beside its answer; those of our own agents, and of a2a-wrapper. */
+const TRACE_EXTENSION = "urn:x-a2a:trace:v1";
+
+/** Whether an artifact is no answer but a trace of what the agent does. */
+export function isTrace({ extensions }: Artifact): boolean {
+  return extensions.includes(TRACE_EXTENSION);
+}
+
+/** The thoughts in a trace artifact; `undefined` when it is of another kind. */
+export function traceThoughts({ name, parts }: Artifact): string | undefined {
+  if (name !== "trace.thinking") return undefined;
+  return parts
+    .flatMap(({ content }) =>
+      content?.$case === "data" && isJson(content.value) ? [content.value.content] : [],
+    )
+    .filter((content) => typeof content === "string")
+    .join("");
+}
 
 /** What ADK calls a part that is no answer: `thought`, `function_call` or `function_response`. */
 export function adkKind(part: Part): string | undefined {
@@ -31,6 +50,7 @@ export class ToolTraffic {
   constructor(private readonly redact: (text: string) => string) {}
 
   readonly #started = new Set<string>();
+  readonly #argued = new Set<string>();
   readonly #ended = new Set<string>();
   #pending: PendingApproval | undefined;
 
@@ -68,7 +88,7 @@ export class ToolTraffic {
     const name = typeof given === "string" ? given : "tool";
     const signals = this.#start(id, name, args);
     if (data.status === "awaiting_approval") {
-      this.#pending = { callId: id, name, args: jsonText(args) };
+      this.#pending = { callId: id, name, args: this.#text(args) };
     } else if (this.#pending?.callId === id) this.#pending = undefined;
     if (data.status === "success" || data.status === "error" || data.status === "cancelled") {
       signals.push(...this.#result(id, responseOf(data.response) ?? data.status, data.status !== "success"));
@@ -76,14 +96,44 @@ export class ToolTraffic {
     return signals;
   }
 
+  /** A trace artifact about a tool call. Without the call's id only its end tells, and stands for the whole. */
+  trace({ artifactId, name: kind, parts }: Artifact): RemoteSignal[] {
+    const content = parts[0]?.content;
+    const data = content?.$case === "data" ? content.value : undefined;
+    if (!isJson(data)) return [];
+    const name = typeof data.tool === "string" ? data.tool : "tool";
+    const known = typeof data.toolCallId === "string" ? data.toolCallId : undefined;
+    const id = known ?? artifactId;
+    const failed = data.status === "failed" || data.status === "error";
+    switch (kind) {
+      case "trace.mcp.start":
+        if (known === undefined) return [];
+        return [
+          ...this.#start(id, name, data.request),
+          ...(data.request === undefined ? [] : this.#close(id)),
+        ];
+      case "trace.file":
+        return [...this.#start(id, name, { path: data.path }), ...this.#result(id, "", failed)];
+      case "trace.mcp":
+        return [...this.#start(id, name, data.request), ...this.#result(id, data.response ?? "", failed)];
+      default:
+        return [];
+    }
+  }
+
   #start(id: string, name: string, args: unknown): RemoteSignal[] {
-    if (this.#started.has(id)) return [];
-    this.#started.add(id);
     const toolCallId = this.#id(id);
-    return [
-      { type: "tool.start", toolCallId, name },
-      ...(args === undefined ? [] : [{ type: "tool.args" as const, toolCallId, delta: jsonText(args) }]),
-    ];
+    const signals: RemoteSignal[] = [];
+    if (!this.#started.has(id)) signals.push({ type: "tool.start", toolCallId, name });
+    this.#started.add(id);
+    if (args === undefined || this.#argued.has(id) || this.#ended.has(id)) return signals;
+    this.#argued.add(id);
+    return [...signals, { type: "tool.args", toolCallId, delta: this.#text(args) }];
+  }
+
+  /** Before it is cut: half a credential is not recognised. */
+  #text(value: unknown): string {
+    return capText(this.redact(jsonText(value)), MAX_TOOL_TEXT);
   }
 
   #close(id: string): RemoteSignal[] {
@@ -99,7 +149,7 @@ export class ToolTraffic {
     this.#ended.add(done);
     return [
       ...closed,
-      { type: "tool.result", toolCallId: this.#id(id), content: jsonText(content), isError },
+      { type: "tool.result", toolCallId: this.#id(id), content: this.#text(content), isError },
     ];
   }
 
@@ -118,7 +168,7 @@ function responseOf(response: unknown): unknown {
 }
 
 function jsonText(value: unknown): string {
-  return capText(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), MAX_TOOL_TEXT);
+  return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
 
 function isJson(value: unknown): value is Json {

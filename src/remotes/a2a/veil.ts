@@ -5,8 +5,7 @@ const MAX_CHANGED_IDS = 1_000;
 
 /**
  * Keeps an entry's credential out of everything that a remote says about itself and its work: names, ids, statuses, questions,
- * errors, its card. What it says as its answer (text, reasoning, arguments and results of tools, the bytes of files) is its content
- * and passes as it is.
+ * errors, its card, and results of tools. What comes in pieces is looked after by the {@link ContentVeil} of each task.
  */
 export class Veil {
   /** What was shown, and what the remote really calls it. */
@@ -30,7 +29,6 @@ export class Veil {
         return { ...signal, toolCallId: this.redact(signal.toolCallId), name: this.redact(signal.name) };
       case "tool.args":
       case "tool.end":
-      case "tool.result":
         return { ...signal, toolCallId: this.redact(signal.toolCallId) };
       case "artifact": {
         const { bytes, ...named } = signal.chunk;
