@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { createEncoder, encodeFrame } from "../../src/bridges/agui/encoder.js";
 import type { SubagentEvent } from "../../src/delegation/events.js";
 import { SseParser } from "../../src/wire/sse-reader.js";
-import { fuzz, must, type Random } from "./fuzz.js";
+import { FUZZ_LIMIT_MS, fuzz, must, type Random } from "./fuzz.js";
 
 const encoders = (["custom", "native"] as const).map((mode) =>
   createEncoder(mode, { threadId: "t", cancelledOutcome: true }),
@@ -67,24 +67,28 @@ function eventOf(random: Random): SubagentEvent {
   };
 }
 
-it("every subagent event is one frame whose JSON is an AG-UI event, in both encodings", async () => {
-  const bytes = new TextEncoder();
-  await fuzz<SubagentEvent>({
-    // Two frames each.
-    inputs: 100_000,
-    generate: eventOf,
-    check(event) {
-      for (const encode of encoders) {
-        const frame = encodeFrame({ cursor: "7", thread: "t", runId: "r", time: 1, event }, encode);
-        must(frame !== undefined, "be told");
-        const frames = [...new SseParser().push(bytes.encode(frame))];
-        must(frames.length === 1 && frames[0]?.id === "7", "be one frame with its own id");
-        const told: unknown = JSON.parse(frames[0]?.data ?? "");
-        EventSchemas.parse(told);
-        const sent = JSON.stringify(encode({ cursor: "7", thread: "t", runId: "r", time: 1, event }));
-        must(JSON.stringify(told) === JSON.stringify(JSON.parse(sent)), "arrive as it was sent");
-      }
-    },
-  });
-  expect(encoders).toHaveLength(2);
-});
+it(
+  "every subagent event is one frame whose JSON is an AG-UI event, in both encodings",
+  async () => {
+    const bytes = new TextEncoder();
+    await fuzz<SubagentEvent>({
+      // Two frames each.
+      inputs: 200_000,
+      generate: eventOf,
+      check(event) {
+        for (const encode of encoders) {
+          const frame = encodeFrame({ cursor: "7", thread: "t", runId: "r", time: 1, event }, encode);
+          must(frame !== undefined, "be told");
+          const frames = [...new SseParser().push(bytes.encode(frame))];
+          must(frames.length === 1 && frames[0]?.id === "7", "be one frame with its own id");
+          const told: unknown = JSON.parse(frames[0]?.data ?? "");
+          EventSchemas.parse(told);
+          const sent = JSON.stringify(encode({ cursor: "7", thread: "t", runId: "r", time: 1, event }));
+          must(JSON.stringify(told) === JSON.stringify(JSON.parse(sent)), "arrive as it was sent");
+        }
+      },
+    });
+    expect(encoders).toHaveLength(2);
+  },
+  FUZZ_LIMIT_MS,
+);

@@ -162,6 +162,9 @@ const WORDS = [
 ] as const;
 const NUMBERS = [0, -0, 1, -1, 0.5, 1e21, -1e308, 9_007_199_254_740_991, 2 ** 53 + 2, 4_294_967_296] as const;
 
+/** A target takes as long as its inputs; this is only for one that hangs. */
+export const FUZZ_LIMIT_MS = 240_000;
+
 /** What {@link fuzz} feeds in. */
 export interface Target<Input> {
   /** Inputs in CI; a tenth of it elsewhere. */

@@ -6,7 +6,7 @@ import { isSubagentTerminal, type SubagentEvent } from "../../src/delegation/eve
 import type { RemoteSignal } from "../../src/delegation/remote.js";
 import { modernResponse } from "../../src/remotes/a2a/legacy.js";
 import { StreamMapper } from "../../src/remotes/a2a/stream-mapper.js";
-import { fuzz, must } from "./fuzz.js";
+import { FUZZ_LIMIT_MS, fuzz, must } from "./fuzz.js";
 
 const ids = { taskId: "t", contextId: "c" };
 const message = { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "hello" }, { data: { a: 1 } }] };
@@ -56,55 +56,59 @@ const RESPONSES = [
 const FINAL = new Set(["completed", "failed", "rejected", "cancelled", "disconnected"]);
 const IDENTITY = { runId: "r", delegationId: "d", agentKey: "k", agentName: "n", protocol: "a2a" } as const;
 
-it("whatever a remote streams becomes signals with at most one end, and a delegation with exactly one", async () => {
-  let signals = 0;
-  await fuzz<unknown[]>({
-    // Two and a half responses each.
-    inputs: 80_000,
-    generate: (random) =>
-      Array.from({ length: 1 + random.below(4) }, () => random.mutate(random.pick(RESPONSES), 0.05)),
-    check(stream, random) {
-      const mapper = new StreamMapper({ streaming: random.chance(0.8) });
-      const said: RemoteSignal[] = [];
-      for (const result of stream) {
-        const { json, ...more } = modernResponse(result);
-        let response: StreamResponse;
-        try {
-          response = StreamResponse.fromJSON(json);
-        } catch {
-          continue;
+it(
+  "whatever a remote streams becomes signals with at most one end, and a delegation with exactly one",
+  async () => {
+    let signals = 0;
+    await fuzz<unknown[]>({
+      // Two and a half responses each.
+      inputs: 200_000,
+      generate: (random) =>
+        Array.from({ length: 1 + random.below(4) }, () => random.mutate(random.pick(RESPONSES), 0.05)),
+      check(stream, random) {
+        const mapper = new StreamMapper({ streaming: random.chance(0.8) });
+        const said: RemoteSignal[] = [];
+        for (const result of stream) {
+          const { json, ...more } = modernResponse(result);
+          let response: StreamResponse;
+          try {
+            response = StreamResponse.fromJSON(json);
+          } catch {
+            continue;
+          }
+          const { payload } = response;
+          said.push(
+            ...(payload?.$case === "task" && random.chance(0.3)
+              ? mapper.snapshot(payload.value, more)
+              : mapper.map(response, more)),
+          );
         }
-        const { payload } = response;
-        said.push(
-          ...(payload?.$case === "task" && random.chance(0.3)
-            ? mapper.snapshot(payload.value, more)
-            : mapper.map(response, more)),
+        signals += said.length;
+        const ends = said.filter(({ type }) => FINAL.has(type)).length;
+        must(ends === (mapper.over ? 1 : 0), "end once when it is over");
+        must(ends === 0 || FINAL.has(said.at(-1)?.type ?? ""), "say nothing after the end");
+        for (const signal of said) {
+          if (signal.type === "artifact")
+            must(signal.chunk.bytes instanceof Uint8Array && signal.chunk.id !== "", "give whole chunks");
+          if ("delta" in signal) must(typeof signal.delta === "string", "give deltas of text");
+          if ("messageId" in signal) must(/^[\w.-]{1,130}$/.test(signal.messageId), "give safe message ids");
+        }
+        let state = newDelegation(IDENTITY, { objective: "x", correlation: "none", maxResultBytes: 2_048 });
+        const events: SubagentEvent[] = [];
+        for (const input of [...said, { type: "close", reason: "over" } as const]) {
+          const step = reduce(state, input);
+          state = step.state;
+          events.push(...step.events);
+        }
+        must(events[0]?.type === "subagent.started", "start first");
+        must(
+          events.filter(isSubagentTerminal).length === 1 && isSubagentTerminal(events.at(-1) ?? { type: "" }),
+          "end once, and last",
         );
-      }
-      signals += said.length;
-      const ends = said.filter(({ type }) => FINAL.has(type)).length;
-      must(ends === (mapper.over ? 1 : 0), "end once when it is over");
-      must(ends === 0 || FINAL.has(said.at(-1)?.type ?? ""), "say nothing after the end");
-      for (const signal of said) {
-        if (signal.type === "artifact")
-          must(signal.chunk.bytes instanceof Uint8Array && signal.chunk.id !== "", "give whole chunks");
-        if ("delta" in signal) must(typeof signal.delta === "string", "give deltas of text");
-        if ("messageId" in signal) must(/^[\w.-]{1,130}$/.test(signal.messageId), "give safe message ids");
-      }
-      let state = newDelegation(IDENTITY, { objective: "x", correlation: "none", maxResultBytes: 2_048 });
-      const events: SubagentEvent[] = [];
-      for (const input of [...said, { type: "close", reason: "over" } as const]) {
-        const step = reduce(state, input);
-        state = step.state;
-        events.push(...step.events);
-      }
-      must(events[0]?.type === "subagent.started", "start first");
-      must(
-        events.filter(isSubagentTerminal).length === 1 && isSubagentTerminal(events.at(-1) ?? { type: "" }),
-        "end once, and last",
-      );
-      must(Buffer.byteLength(JSON.stringify(state.answer)) <= 2_048, "keep its result within its limit");
-    },
-  });
-  expect(signals).toBeGreaterThan(0);
-});
+        must(Buffer.byteLength(JSON.stringify(state.answer)) <= 2_048, "keep its result within its limit");
+      },
+    });
+    expect(signals).toBeGreaterThan(0);
+  },
+  FUZZ_LIMIT_MS,
+);
