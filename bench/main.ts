@@ -4,6 +4,8 @@ import { callRows } from "./calls.js";
 import { crowdRows } from "./crowd.js";
 import { deltaRows } from "./deltas.js";
 import { endRows } from "./endings.js";
+import { faceRows } from "./faces.js";
+import { journalRows } from "./journal.js";
 import type { Row } from "./measure.js";
 
 const GROUPS: Record<string, () => Promise<Row[]>> = {
@@ -11,6 +13,8 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   call: callRows,
   end: endRows,
   crowd: crowdRows,
+  journal: journalRows,
+  face: faceRows,
 };
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });

@@ -2,6 +2,12 @@
  * Lets local coding agents call remote agents as visual subagents.
  * @module
  */
+export type {
+  A2aAgentOptions,
+  A2aExposure,
+  A2aInboundAuth,
+  A2aSkill,
+} from "./bridges/a2a/options.js";
 export type { SubagentEncoding } from "./bridges/agui/encoder.js";
 export type { ThreadEntry, ThreadEvent } from "./bridges/agui/event.js";
 export { type Agent, type AgentOptions, createAgent, type RunOptions } from "./core/agent.js";
@@ -53,6 +59,7 @@ export type {
   RemoteTaskReference,
 } from "./delegation/remote.js";
 export type { DelegationResult } from "./delegation/result.js";
+export type { A2aHostOptions } from "./host/a2a-host.js";
 export type { Authorise, Principal } from "./host/authoriser.js";
 export { createHost, type Host, type HostOptions, type HostRun } from "./host/host.js";
 export type {

@@ -59,3 +59,11 @@ it("what a command wishes goes beside what the config says", async () => {
     policy: { responseMode: "compact", inputRequired: "return" },
   });
 });
+
+it("an agent's driver is the one that it names", async () => {
+  const options = await optionsOf({
+    agents: { one: { driver: "claude" }, two: { driver: "codex", sandbox: "workspace-write" } },
+  });
+  const names = Object.values(options?.agents ?? {}).map(({ driver }) => driver.describe().name);
+  expect(names).toEqual(["claude", "codex"]);
+});

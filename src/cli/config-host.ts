@@ -4,6 +4,7 @@ import type { LoadedConfig } from "../config/load.js";
 import { createAgent } from "../core/agent.js";
 import { defined } from "../core/defined.js";
 import { claude } from "../drivers/claude/claude.js";
+import { codex } from "../drivers/codex/codex.js";
 import type { A2aHostOptions } from "../host/a2a-host.js";
 import type { DurableStorage } from "../host/durable-storage.js";
 import { createHost, type Host, type HostOptions } from "../host/host.js";
@@ -18,8 +19,11 @@ export function createConfiguredHost(
   storage?: DurableStorage,
 ): Promise<Host> {
   const agents = Object.entries(config.agents).map(
-    ([key, { workspace = ".", model, permissions, executable }]) => {
-      const driver = claude(defined({ model, executable }));
+    ([key, { driver: program, workspace = ".", model, permissions, executable, sandbox }]) => {
+      const driver =
+        program === "codex"
+          ? codex(defined({ model, executable, sandbox }))
+          : claude(defined({ model, executable }));
       const options = {
         name: key,
         workspace: resolve(folder, workspace),

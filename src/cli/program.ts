@@ -1,8 +1,10 @@
-import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { TroupeError } from "../core/errors.js";
+import { JournalError } from "../journal/journal-error.js";
 import { VERSION } from "../version.js";
 import { demoCommand } from "./demo-command.js";
 import { EXIT } from "./exit-code.js";
+import { replayCommand } from "./replay-command.js";
 import { runCommand } from "./run-command.js";
 import { serveCommand } from "./serve-command.js";
 
@@ -61,6 +63,23 @@ export async function runCli(args: readonly string[]): Promise<number> {
       exitCode = await runCommand(prompt.join(" "), options);
     });
 
+  program
+    .command("replay")
+    .description("show a thread, a run or a delegation again, from the journal on disk")
+    .argument("<id>", "of the thread, the run or the delegation")
+    .option("-c, --config <file>", "config file that names the journal; by default the one in this folder")
+    .option("-j, --journal <journal>", "sqlite:FILE, instead of the config's")
+    .addOption(
+      new Option("--speed <factor>", "take the time that it took, divided by this")
+        .argParser(factor)
+        .conflicts("instant"),
+    )
+    .option("--instant", "show it at once (the default)")
+    .option("--json", "print one journal entry a line")
+    .action(async (id: string, options) => {
+      exitCode = await replayCommand(id, options);
+    });
+
   program.addHelpText(
     "after",
     `
@@ -68,6 +87,7 @@ Examples:
   troupe demo                         see it work, at http://127.0.0.1:4100
   troupe run "Compare three queues"   the same in this terminal
   troupe serve --config team.json     your own agents
+  troupe replay run-5f0c              what happened in a run
 
 Exit codes: 0 done, 1 the run failed, 2 bad usage or config, 130 cancelled.`,
   );
@@ -79,7 +99,7 @@ Exit codes: 0 done, 1 the run failed, 2 bad usage or config, 130 cancelled.`,
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (error instanceof TroupeError) {
       console.error(`troupe: ${error.message}`);
-      return USAGE_CODES.has(error.code) ? EXIT.usage : EXIT.failed;
+      return USAGE_CODES.has(error.code) || error instanceof JournalError ? EXIT.usage : EXIT.failed;
     }
     if (isListenError(error)) {
       console.error(
@@ -95,6 +115,13 @@ function port(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number > 65_535)
     throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+  return number;
+}
+
+function factor(text: string): number {
+  const number = Number(text);
+  if (!(number > 0 && number <= 1_000_000))
+    throw new InvalidArgumentError("A speed is a number above 0; 1 is as fast as it was.");
   return number;
 }
 

@@ -8,6 +8,7 @@ import { createConfiguredHost } from "./config-host.js";
 import { createDemoHost } from "./demo-host.js";
 import { EXIT } from "./exit-code.js";
 import { warnOfUnreachable } from "./serving.js";
+import { openStorage } from "./storage.js";
 import { JsonPrinter } from "./tree/json-printer.js";
 import { LivePrinter } from "./tree/live-printer.js";
 import { PlainPrinter } from "./tree/plain-printer.js";
@@ -47,7 +48,7 @@ async function hostFor({ config, agent, json }: RunCommandOptions): Promise<{ ho
     return { host: await createDemoHost(overrides), agent: agent ?? "claude" };
   }
   const loaded = loadConfig(file, process.env);
-  const host = await createConfiguredHost(loaded, overrides);
+  const host = await createConfiguredHost(loaded, overrides, await openStorage(loaded));
   warnOfUnreachable(await host.probe());
   return { host, agent: agent ?? Object.keys(loaded.config.agents)[0] ?? "" };
 }

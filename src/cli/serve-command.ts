@@ -3,6 +3,7 @@ import { findConfig, loadConfig } from "../config/load.js";
 import { createConfiguredHost } from "./config-host.js";
 import { EXIT } from "./exit-code.js";
 import { announce, serveUntilStopped, warnOfUnreachable } from "./serving.js";
+import { openServingStorage } from "./storage.js";
 
 /** Options of `troupe serve`. */
 export interface ServeOptions {
@@ -21,7 +22,7 @@ export async function serveCommand({ config: named, port, hostname, json }: Serv
     );
   }
   const loaded = loadConfig(file, process.env);
-  const host = await createConfiguredHost(loaded);
+  const host = await createConfiguredHost(loaded, {}, await openServingStorage(loaded));
   try {
     const { serve } = loaded.config;
     const { url } = await host.listen({

@@ -48,6 +48,7 @@ describe("a config", () => {
           permissions: "ask",
           executable: "/opt/claude",
         },
+        codex: { driver: "codex", sandbox: "workspace-write" },
       },
       subAgents: {
         agents: [
@@ -144,6 +145,16 @@ describe("what cannot be used says where, what, and what to do", () => {
       "agents.claude: .*modle",
     ],
     ["an unknown driver", { agents: { x: { driver: "cursor" } } }, "agents.x.driver: .*claude"],
+    [
+      "a sandbox for a program that has none",
+      { agents: { x: { driver: "claude", sandbox: "read-only" } } },
+      "agents.x.sandbox: .*codex",
+    ],
+    [
+      "an unknown sandbox",
+      { agents: { x: { driver: "codex", sandbox: "none" } } },
+      "agents.x.sandbox: .*read-only",
+    ],
     [
       "an unknown mode",
       { agents: { x: { driver: "claude", permissions: "yolo" } } },

@@ -56,16 +56,23 @@ const a2aAuth = z.discriminatedUnion("mode", [
   }),
 ]);
 
-const localAgent = z.strictObject({
-  driver: z.literal("claude"),
-  workspace: z.string().optional(),
-  model: z.string().optional(),
-  permissions: z.enum(["ask", "allow", "deny"]).optional(),
-  /** The program, when it is not on PATH under its usual name. */
-  executable: z.string().optional(),
-  /** Whether and how A2A clients may call it. */
-  a2a: z.union([z.boolean(), a2aAgent]).optional(),
-});
+const localAgent = z
+  .strictObject({
+    driver: z.enum(["claude", "codex"]),
+    workspace: z.string().optional(),
+    model: z.string().optional(),
+    permissions: z.enum(["ask", "allow", "deny"]).optional(),
+    /** The program, when it is not on PATH under its usual name. */
+    executable: z.string().optional(),
+    /** What the program's shell and edits may touch; for `codex` only. */
+    sandbox: z.enum(["read-only", "workspace-write", "danger-full-access"]).optional(),
+    /** Whether and how A2A clients may call it. */
+    a2a: z.union([z.boolean(), a2aAgent]).optional(),
+  })
+  .refine(({ driver, sandbox }) => driver === "codex" || sandbox === undefined, {
+    path: ["sandbox"],
+    error: "is for codex only",
+  });
 
 const subAgent = z.strictObject({
   name: key,

@@ -82,6 +82,7 @@ export type DelegationErrorCode =
   | "stream_interrupted"
   | "artifact_too_large"
   | "result_expired"
+  | "host_stopped"
   | "cancelled"
   | "internal";
 

@@ -1,5 +1,5 @@
 import type { ThreadEvent } from "../bridges/agui/event.js";
-import type { DelegationAudit } from "../delegation/events.js";
+import { type DelegationAudit, isSubagentTerminal } from "../delegation/events.js";
 import type { Cursor, Journal } from "../journal/journal.js";
 
 /** One thing that happened in a delegation, for whoever looks later. */
@@ -34,6 +34,7 @@ export async function delegationHistory(
       const message = "message" in event && event.message !== undefined ? { message: event.message } : {};
       const audit = "audit" in event && event.audit !== undefined ? { audit: event.audit } : {};
       history.push({ cursor, time, type: event.type, ...status, ...message, ...audit });
+      if (isSubagentTerminal(event)) return history;
     }
   }
   return history;

@@ -41,6 +41,24 @@ export interface ReadOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Where a run, or one of its delegations, stands in the record. */
+export interface RecordedSpan {
+  readonly thread: string;
+  readonly runId: string;
+  /** Absent for a run. */
+  readonly delegationId?: string;
+  /** Its first entry. */
+  readonly first: Cursor;
+  /** The entry that ended it; absent while it is open. */
+  readonly last?: Cursor;
+}
+
+/** Which spans are wanted: the runs of that id (in one thread or in all), the delegation of that id, or the runs of a thread. */
+export type SpanQuery =
+  | { readonly runId: string; readonly thread?: string }
+  | { readonly delegationId: string }
+  | { readonly thread: string };
+
 /**
  * The one ordered record of what happens in threads. Everything else is a reader of it.
  *
@@ -56,6 +74,13 @@ export interface Journal<Event extends Recordable = Recordable> {
   read(thread: string, options?: ReadOptions): AsyncIterable<readonly JournalEntry<Event>[]>;
   /** The cursor of the newest entry, if there is any. */
   head(thread: string): Promise<Cursor | undefined>;
+  /** The spans that still exist, oldest first. An engine without it cannot serve what an earlier process recorded. */
+  find?(query: SpanQuery): Promise<readonly RecordedSpan[]>;
+  /**
+   * Takes over the runs that are open although the process that wrote them is gone. Each is given to one caller alone, who has
+   * to end it. An engine that does not outlive its process has none.
+   */
+  adopt?(): Promise<readonly RecordedSpan[]>;
   /** Ends all readers, each when it has got what is recorded, and releases resources. */
   close(): Promise<void>;
 }

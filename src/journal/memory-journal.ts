@@ -1,7 +1,17 @@
 import { type Clock, systemClock } from "../core/clock.js";
 import { isRunTerminal } from "../core/run-event.js";
-import type { Journal, JournalEntry, NewEntry, ReadOptions, Recordable } from "./journal.js";
+import type {
+  Journal,
+  JournalEntry,
+  NewEntry,
+  ReadOptions,
+  Recordable,
+  RecordedSpan,
+  SpanQuery,
+} from "./journal.js";
 import { MemoryThread } from "./memory-thread.js";
+import { matches } from "./span-list.js";
+import { untilBurstIsOver, WaitingReaders } from "./waiting-readers.js";
 
 /** Options of {@link createMemoryJournal}. */
 export interface MemoryJournalOptions {
@@ -26,7 +36,7 @@ export function createMemoryJournal<Event extends Recordable>(
 class MemoryJournal<Event extends Recordable> implements Journal<Event> {
   /** In the order of their last run's start or end, so that the first one rests longest. */
   readonly #threads = new Map<string, MemoryThread<Event>>();
-  readonly #waiting = new Map<string, Set<() => void>>();
+  readonly #waiting = new WaitingReaders();
   #closed = false;
   /** The highest cursor of any dropped thread. A thread that comes back starts above it, so that no cursor is used twice. */
   #dropped = 0;
@@ -48,8 +58,7 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
     const thread = known ?? new MemoryThread<Event>(name, this.#dropped);
     const entry = thread.append(runId, this.#clock.now(), event);
     if (known === undefined || event.type === "run.started" || isRunTerminal(event)) this.#touch(thread);
-    const waiting = this.#waiting.get(name);
-    if (waiting !== undefined) for (const wake of waiting) wake();
+    this.#waiting.wake(name);
     return Promise.resolve(entry);
   }
 
@@ -68,7 +77,7 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
         yield entries;
       } else if (!follow || this.#closed) return;
       else {
-        await this.#appended(name, signal);
+        await this.#waiting.wait(name, signal);
         await untilBurstIsOver();
       }
     }
@@ -79,9 +88,15 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
     return head === undefined ? undefined : String(head);
   }
 
+  async find(query: SpanQuery): Promise<readonly RecordedSpan[]> {
+    const name = "thread" in query ? query.thread : undefined;
+    const named = name === undefined ? [...this.#threads.values()] : [this.#threads.get(name)];
+    return named.flatMap((thread) => thread?.spans() ?? []).filter((span) => matches(span, query));
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
-    for (const waiting of this.#waiting.values()) for (const wake of waiting) wake();
+    this.#waiting.wakeAll();
   }
 
   #touch(thread: MemoryThread<Event>): void {
@@ -96,24 +111,4 @@ class MemoryJournal<Event extends Recordable> implements Journal<Event> {
       return;
     }
   }
-
-  #appended(name: string, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve) => {
-      const waiting = this.#waiting.get(name) ?? new Set();
-      this.#waiting.set(name, waiting);
-      const wake = () => {
-        waiting.delete(wake);
-        if (waiting.size === 0) this.#waiting.delete(name);
-        signal?.removeEventListener("abort", wake);
-        resolve();
-      };
-      waiting.add(wake);
-      signal?.addEventListener("abort", wake, { once: true });
-    });
-  }
-}
-
-/** Entries come in bursts, as bytes do from a socket: a reader that waits for the rest of it takes all at once. */
-function untilBurstIsOver(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

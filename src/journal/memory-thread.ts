@@ -1,6 +1,7 @@
 import { continuesText, deltaOf, withDelta } from "../core/delta.js";
 import { isRunTerminal } from "../core/run-event.js";
-import type { JournalEntry, Recordable } from "./journal.js";
+import type { JournalEntry, Recordable, RecordedSpan } from "./journal.js";
+import { SpanList } from "./span-list.js";
 
 /** One entry, or a run of adjacent deltas of one text packed into one string. Cursors of a pack are consecutive. */
 interface Stored<Event extends Recordable> {
@@ -22,6 +23,7 @@ export class MemoryThread<Event extends Recordable> {
   #stored: Stored<Event>[] = [];
   #packedUntil = 0;
   #runsOpen = new Set<string>();
+  readonly #spans = new SpanList();
   #trimmedThrough: number;
   head: number;
 
@@ -43,11 +45,17 @@ export class MemoryThread<Event extends Recordable> {
     return this.#stored.length;
   }
 
+  /** Its runs and delegations, oldest first. */
+  spans(): RecordedSpan[] {
+    return this.#spans.list(this.name);
+  }
+
   append(runId: string, time: number, event: Event): JournalEntry<Event> {
     const cursor = ++this.head;
     this.#stored.push({ first: cursor, last: cursor, runId, time, event });
     if (event.type === "run.started") this.#runsOpen.add(runId);
     else if (isRunTerminal(event)) this.#runsOpen.delete(runId);
+    this.#spans.record(cursor, runId, event);
     if (!this.active || this.#stored.length - this.#packedUntil >= PACK_BLOCK) this.#pack();
     return this.#entry(cursor, runId, time, event);
   }
@@ -82,6 +90,7 @@ export class MemoryThread<Event extends Recordable> {
       const first = this.#stored[0];
       if (next < 0 || first === undefined || this.#runsOpen.has(first.runId)) return;
       this.#trimmedThrough = this.#stored[next - 1]?.last ?? 0;
+      this.#spans.trim(this.#trimmedThrough);
       this.#stored = this.#stored.slice(next);
       this.#packedUntil = Math.max(0, this.#packedUntil - next);
     }

@@ -268,6 +268,84 @@ export function journalContract(create: CreateJournal): JournalCheck[] {
     { maxEntriesPerThread: 10 },
   );
 
+  promise("runs and delegations are found by their ids, with where they begin and end", async (journal) => {
+    if (journal.find === undefined) return;
+    const subagent = (type: string, delegationId: string) => ({ type: `subagent.${type}`, delegationId });
+    const entries = await appendAll(
+      journal,
+      [
+        { type: "run.started" },
+        subagent("started", "del-1"),
+        subagent("status", "del-1"),
+        subagent("started", "del-2"),
+        subagent("finished", "del-1"),
+        subagent("cancelled", "del-2"),
+        { type: "run.failed" },
+      ],
+      { runId: "a" },
+    );
+    await appendAll(journal, [{ type: "run.started" }], { runId: "b" });
+    await appendAll(journal, runOf("x"), { thread: "other", runId: "a" });
+    const at = (index: number) => entries[index]?.cursor;
+    const run = { thread: THREAD, runId: "a", first: at(0), last: at(6) };
+    assert.deepEqual(await journal.find({ runId: "a" }), [
+      run,
+      { thread: "other", runId: "a", first: "1", last: "3" },
+    ]);
+    assert.deepEqual(await journal.find({ thread: THREAD }), [
+      run,
+      { thread: THREAD, runId: "b", first: "8" },
+    ]);
+    const delegation = { thread: THREAD, runId: "a" };
+    assert.deepEqual(await journal.find({ delegationId: "del-1" }), [
+      { ...delegation, delegationId: "del-1", first: at(1), last: at(4) },
+    ]);
+    assert.deepEqual(await journal.find({ delegationId: "del-2" }), [
+      { ...delegation, delegationId: "del-2", first: at(3), last: at(5) },
+    ]);
+    for (const query of [{ runId: "del-1" }, { delegationId: "a" }, { thread: "a" }])
+      assert.deepEqual(await journal.find(query), []);
+  });
+
+  promise(
+    "what was trimmed is found no more",
+    async (journal) => {
+      if (journal.find === undefined) return;
+      const delegation = ["started", "finished"].map((type) => ({
+        type: `subagent.${type}`,
+        delegationId: "del-1",
+      }));
+      const run = [{ type: "run.started" }, ...delegation, ...marks(20), { type: "run.finished" }];
+      await appendAll(journal, run, { runId: "old" });
+      await appendAll(journal, runOf("x"), { runId: "new" });
+      assert.deepEqual(await journal.find({ runId: "old" }), []);
+      assert.deepEqual(await journal.find({ delegationId: "del-1" }), []);
+      assert.equal((await journal.find({ thread: THREAD })).length, 1);
+    },
+    { maxEntriesPerThread: 10 },
+  );
+
+  promise(
+    "no wake-up is lost: a reader that is at the end gets whatever comes, whenever it comes",
+    async (journal) => {
+      const controller = new AbortController();
+      let seen = 0;
+      const reading = (async () => {
+        for await (const batch of journal.read(THREAD, { follow: true, signal: controller.signal }))
+          seen += batch.length;
+      })();
+      for (let count = 1; count <= 60; count++) {
+        // From before the reader has noticed the last one to long after.
+        for (let waited = 0; waited < count % 6; waited++) await turn();
+        await appendAll(journal, marks(1, count));
+        if (count % 10 === 0) for (let waited = 0; seen < count && waited < 10_000; waited++) await turn();
+        if (count % 10 === 0) assert.equal(seen, count);
+      }
+      controller.abort();
+      await reading;
+    },
+  );
+
   checks.push({
     name: "property: at any pace, from any cursor, with any batch and merging, a reader gets everything once and in order",
     check: () => checkAnyReader(create),

@@ -4,7 +4,11 @@ import type { Printer } from "./printer.js";
 
 /** One journal entry a line, for programs. */
 export class JsonPrinter implements Printer {
-  update(_run: RunView, { cursor, runId, time, event }: ThreadEntry): void {
+  update(_run: RunView, entry: ThreadEntry): void {
+    this.print(entry);
+  }
+
+  print({ cursor, runId, time, event }: ThreadEntry): void {
     process.stdout.write(`${JSON.stringify({ cursor, runId, time, event })}\n`);
   }
 

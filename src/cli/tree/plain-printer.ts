@@ -19,7 +19,8 @@ export class PlainPrinter implements Printer {
   readonly #unfinished = new Map<string, string>();
   readonly #printedTools = new Set<string>();
 
-  constructor(private readonly replies: Replies) {}
+  /** @param replies how questions are denied; absent for what is over. */
+  constructor(private readonly replies?: Replies) {}
 
   update(run: RunView, { event }: ThreadEntry): void {
     switch (event.type) {
@@ -30,6 +31,7 @@ export class PlainPrinter implements Printer {
       case "tool.end":
         return this.#tool(run, event.toolCallId);
       case "approval.requested":
+        if (this.replies === undefined) return this.#line(`? ${event.approval.title}`);
         this.#line(
           `? ${event.approval.title}: denied, because nobody can answer here. Set permissions in the config.`,
         );
