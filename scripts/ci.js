@@ -49,7 +49,7 @@ check("lint", "npm", ["run", "lint"]);
 check("types", "npm", ["run", "typecheck"]);
 check("package", "npm", ["run", "check:package"]);
 check("MCP conformance", "npm", ["run", "conformance"]);
-suite("real Claude Code", "npm", ["run", "e2e", "--"]);
+suite("real CLIs", "npm", ["run", "e2e", "--"]);
 
 // The other Node that people use. The registry's package brings the program itself.
 const node = join(scratch, "node22");

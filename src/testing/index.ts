@@ -14,4 +14,6 @@ export type {
   ScriptStep as ClaudeScriptStep,
 } from "./claude/script.js";
 export { scriptedClaude } from "./claude/start.js";
+export type { CodexScript, CodexStep as CodexScriptStep } from "./codex/script.js";
+export { scriptedCodex } from "./codex/start.js";
 export { ManualClock } from "./manual-clock.js";

@@ -43,6 +43,7 @@ export class TestHost implements AsyncDisposable {
   post(
     prompt: string,
     options: {
+      agent?: string;
       threadId?: string;
       runId?: string;
       query?: string;
@@ -50,7 +51,8 @@ export class TestHost implements AsyncDisposable {
       protocolVersion?: string;
     } = {},
   ): Promise<Response> {
-    const { threadId = "thread-1", runId = "run-1", query = "", headers = {}, protocolVersion } = options;
+    const { agent = "claude", threadId = "thread-1", runId = "run-1" } = options;
+    const { query = "", headers = {}, protocolVersion } = options;
     const messages = [{ id: `${runId}-user`, role: "user", content: prompt }];
     const input = {
       threadId,
@@ -62,7 +64,7 @@ export class TestHost implements AsyncDisposable {
       forwardedProps: {},
       protocolVersion,
     };
-    return fetch(`${this.url}/agents/claude/run${query}`, {
+    return fetch(`${this.url}/agents/${agent}/run${query}`, {
       method: "POST",
       headers: { "content-type": "application/json", accept: "text/event-stream", ...headers },
       body: JSON.stringify(input),

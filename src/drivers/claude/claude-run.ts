@@ -1,12 +1,13 @@
 import { type Clock, withinTime } from "../../core/clock.js";
 import type { DriverOutcome, DriverRequest, DriverSink } from "../../core/driver.js";
 import { type RunErrorCode, TroupeError } from "../../core/errors.js";
+import { asNumber, asObject, asText, type JsonObject } from "../process/json.js";
 import { Program, type ProgramExit, type ProgramPatience } from "../process/program.js";
 import { createRedactor, type Redactor } from "../process/redactor.js";
+import { secretsOf } from "../process/secrets.js";
 import { ControlChannel } from "./control-channel.js";
 import { EventMapper } from "./event-mapper.js";
-import { asNumber, asObject, asText, type JsonObject } from "./json.js";
-import { claudeCommand, claudeEnvironment, initializeRequest, secretsOf } from "./launch.js";
+import { claudeCommand, claudeEnvironment, initializeRequest } from "./launch.js";
 import type { ClaudeOptions } from "./options.js";
 import { meansNotAuthenticated, notAuthenticated, outcomeOf, tooOld } from "./outcome.js";
 import { TurnWatch } from "./turn-watch.js";

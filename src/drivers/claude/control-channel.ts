@@ -2,7 +2,7 @@ import type { ApprovalDecision } from "../../core/approval.js";
 import { defined } from "../../core/defined.js";
 import type { DriverSink } from "../../core/driver.js";
 import { type RunErrorCode, TroupeError } from "../../core/errors.js";
-import { asObject, asText, type JsonObject } from "./json.js";
+import { asObject, asText, type JsonObject } from "../process/json.js";
 import { readQuestion } from "./question.js";
 
 /** Options of a {@link ControlChannel}. */

@@ -1,6 +1,6 @@
 import type { DriverEvent, Nested, PlanStep } from "../../core/run-event.js";
+import { asList, asNumber, asObject, asText, isObject, type JsonObject } from "../process/json.js";
 import { type Block, BlockWriter } from "./block-stream.js";
-import { asList, asNumber, asObject, asText, isObject, type JsonObject } from "./json.js";
 import { mcpServerName, splitToolName } from "./tool-name.js";
 import { toolResultText } from "./tool-result.js";
 

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DriverRequest } from "../../core/driver.js";
 import type { McpServer } from "../../core/mcp-server.js";
-import { isSecretName } from "../process/redactor.js";
-import type { JsonObject } from "./json.js";
+import type { JsonObject } from "../process/json.js";
 import type { ClaudeOptions } from "./options.js";
 import { mcpServerName } from "./tool-name.js";
 
@@ -93,17 +92,6 @@ function serverConfig(server: McpServer): JsonObject {
   return server.transport === "http"
     ? { type: "http", url: server.url, headers: server.headers ?? {}, ...common }
     : { type: "stdio", command: server.command, args: server.args ?? [], env: server.env ?? {}, ...common };
-}
-
-/** Every credential that the driver can know of, to keep them out of what it says. */
-export function secretsOf(request: Pick<DriverRequest, "mcpServers" | "env">): string[] {
-  const ofServers = request.mcpServers.flatMap((server) =>
-    Object.values((server.transport === "http" ? server.headers : server.env) ?? {}),
-  );
-  const ofEnvironment = Object.entries(request.env).flatMap(([name, value]) =>
-    isSecretName(name) ? [value] : [],
-  );
-  return [...ofServers, ...ofEnvironment];
 }
 
 /** A directory of its own for a run's scratch files: the program's default one is shared by all runs and left behind by a kill. */

@@ -3,9 +3,9 @@ import type { DriverOutcome } from "../../core/driver.js";
 import { type RunErrorCode, TroupeError } from "../../core/errors.js";
 import type { Usage } from "../../core/run-event.js";
 import type { ThreadCheckpoint } from "../../core/thread.js";
+import { asList, asNumber, asText, type JsonObject } from "../process/json.js";
 import type { ProgramExit } from "../process/program.js";
 import type { Redactor } from "../process/redactor.js";
-import { asList, asNumber, asText, type JsonObject } from "./json.js";
 
 /** The version that the driver was measured against; older ones may lack the control requests it needs. */
 export const MEASURED_VERSION = "2.1.332";

@@ -1,4 +1,4 @@
-import { asList, asObject, asText, type JsonObject } from "./json.js";
+import { asList, asObject, asText, type JsonObject } from "../process/json.js";
 
 /** The questions of the program's own tool `AskUserQuestion` as one form. */
 export interface Question {

@@ -1,4 +1,4 @@
-import { asList, asObject, asText } from "./json.js";
+import { asList, asObject, asText } from "../process/json.js";
 
 /** What the model was given as a tool's result, as one text: a string, or blocks of which only the text has one. */
 export function toolResultText(content: unknown): string {

@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../core/clock.js";
-import { asList, asObject, asText, type JsonObject } from "./json.js";
+import { asList, asObject, asText, type JsonObject } from "../process/json.js";
 
 /**
  * Knows when the program has nothing more to do. A `result` ends a turn, but native subagents may go on in the background, and

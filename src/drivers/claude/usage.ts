@@ -1,5 +1,5 @@
 import type { Usage } from "../../core/run-event.js";
-import { asNumber, asObject, type JsonObject } from "./json.js";
+import { asNumber, asObject, type JsonObject } from "../process/json.js";
 
 /**
  * Adds up what the turns of one run used. The program's own totals (`modelUsage`, `total_cost_usd`) go on from a resumed session,

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
+import { fillPlaceholders } from "../program/placeholders.js";
 import { parseCommandLine } from "./command-line.js";
-import { DEFAULT_SCRIPT, fillPlaceholders, parseScript } from "./script.js";
+import { DEFAULT_SCRIPT, parseScript } from "./script.js";
 
 const values = {
   prompt: "the prompt",

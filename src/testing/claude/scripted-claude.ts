@@ -2,13 +2,13 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { type Elicit, type ServerConfig, ToolClients } from "../program/tool-clients.js";
+import { createTrace, type Trace } from "../program/trace.js";
 import { type CommandLine, parseCommandLine } from "./command-line.js";
 import { ControlPeer } from "./control-peer.js";
 import { FrameWriter } from "./frame-writer.js";
 import { parseScript, type Script } from "./script.js";
 import { ScriptedTurn } from "./scripted-turn.js";
-import { type ServerConfig, ToolClients } from "./tool-clients.js";
-import { createTrace, type Trace } from "./trace.js";
 
 /**
  * A program that speaks Claude Code's stream-json and control protocol and calls its MCP servers for real, but says what a script
@@ -19,6 +19,8 @@ import { createTrace, type Trace } from "./trace.js";
  * - `MCP_PROTOCOL_NEGOTIATION=legacy`: speak MCP as before 2026-07-28.
  */
 const VERSION = "2.1.332";
+/** The program's own limit of one call. */
+const CALL_TIMEOUT_MS = 100_000_000;
 /** What an interrupted program still does before it exits: its MCP clients tell their servers. */
 const FAREWELL_MS = 50;
 /** How often it looks whether its parent was killed. */
@@ -67,7 +69,14 @@ class ScriptedClaude {
     this.#writer = new FrameWriter(this.#session, commandLine.model);
     this.#control = new ControlPeer((frame) => this.#writer.write(frame));
     const legacy = process.env.MCP_PROTOCOL_NEGOTIATION === "legacy";
-    this.#clients = new ToolClients((server, request) => this.#elicit(server, request), legacy);
+    this.#clients = new ToolClients({
+      elicit: (server, request) => this.#elicit(server, request),
+      client: { name: "claude-code", title: "Claude Code", version: VERSION },
+      capabilities: { roots: { listChanged: true }, elicitation: { form: {}, url: {} } },
+      legacy,
+      timeoutMs: CALL_TIMEOUT_MS,
+      meta: (callId) => ({ "claudecode/toolUseId": callId }),
+    });
   }
 
   start(args: readonly string[]): void {
@@ -186,7 +195,7 @@ class ScriptedClaude {
   async #elicit(
     server: string,
     request: { message: string; mode: string; schema: unknown },
-  ): ReturnType<ConstructorParameters<typeof ToolClients>[0]> {
+  ): ReturnType<Elicit> {
     const answer = await this.#control.ask({
       subtype: "elicitation",
       mcp_server_name: server,

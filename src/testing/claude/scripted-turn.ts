@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
+import { fillPlaceholders } from "../program/placeholders.js";
+import type { OfferedTool, ToolClients } from "../program/tool-clients.js";
+import type { Trace } from "../program/trace.js";
 import type { CommandLine } from "./command-line.js";
 import type { ControlPeer } from "./control-peer.js";
 import type { FrameWriter } from "./frame-writer.js";
-import { fillPlaceholders, type ScriptedTool, type ScriptStep } from "./script.js";
-import type { OfferedTool, ToolClients } from "./tool-clients.js";
-import type { Trace } from "./trace.js";
+import type { ScriptedTool, ScriptStep } from "./script.js";
 
 /** What a {@link ScriptedTurn} works with. */
 export interface TurnSetup {

@@ -1,12 +1,14 @@
 import {
   type CallToolResult,
   Client,
+  type ClientCapabilities,
+  type Implementation,
   StreamableHTTPClientTransport,
   type Tool,
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-/** An MCP server as the `initialize` control request names it. */
+/** An MCP server as it was configured. */
 export interface ServerConfig {
   readonly type?: string;
   readonly url?: string;
@@ -44,21 +46,32 @@ export type Elicit = (
   content?: Record<string, string | number | boolean | string[]>;
 }>;
 
-/** Claude Code's own limit of one call, in milliseconds. */
-const CALL_TIMEOUT_MS = 100_000_000;
+/** How a scripted program speaks to its servers. */
+export interface ToolClientsOptions {
+  readonly elicit: Elicit;
+  /** How it introduces itself. */
+  readonly client: Implementation;
+  readonly capabilities: ClientCapabilities;
+  /** Speak the era before 2026-07-28 only. */
+  readonly legacy: boolean;
+  /** Milliseconds that one call may take where the server's configuration does not say. */
+  readonly timeoutMs: number;
+  /** `_meta` of the request of a call. */
+  meta(callId: string): Record<string, unknown>;
+  /** Structured content counts also in an error. */
+  readonly structuredErrors?: boolean;
+}
 
 /** The MCP side of the scripted program: real clients of every configured server. */
 export class ToolClients {
   readonly #clients = new Map<string, { client: Client; timeout: number }>();
   readonly #tools: OfferedTool[] = [];
   readonly #status = new Map<string, "connected" | "failed">();
-  readonly #elicit: Elicit;
-  readonly #legacy: boolean;
+  readonly #failures = new Map<string, string>();
+  readonly #options: ToolClientsOptions;
 
-  /** @param legacy speak the era before 2026-07-28 only. */
-  constructor(elicit: Elicit, legacy: boolean) {
-    this.#elicit = elicit;
-    this.#legacy = legacy;
+  constructor(options: ToolClientsOptions) {
+    this.#options = options;
   }
 
   get tools(): readonly OfferedTool[] {
@@ -69,6 +82,11 @@ export class ToolClients {
     return [...this.#status].map(([name, status]) => ({ name, status, source: "dynamic" }));
   }
 
+  /** Why servers could not be used, by name. */
+  get failures(): ReadonlyMap<string, string> {
+    return this.#failures;
+  }
+
   /** Connects to all servers; one that fails only misses its tools. */
   async connect(servers: Readonly<Record<string, ServerConfig>>): Promise<void> {
     await Promise.all(
@@ -76,7 +94,8 @@ export class ToolClients {
         try {
           await this.#connect(name, config);
           this.#status.set(name, "connected");
-        } catch {
+        } catch (error) {
+          this.#failures.set(name, error instanceof Error ? error.message : String(error));
           this.#status.set(name, "failed");
         }
       }),
@@ -88,13 +107,8 @@ export class ToolClients {
     return this.#tools.find((offered) => offered.name === name || offered.tool.name === name);
   }
 
-  /** Calls a tool and shows its result as Claude Code would. Never rejects. */
-  async call(
-    offered: OfferedTool,
-    input: unknown,
-    toolUseId: string,
-    signal: AbortSignal,
-  ): Promise<SeenResult> {
+  /** Calls a tool and shows its result as the program would. Never rejects. */
+  async call(offered: OfferedTool, input: unknown, callId: string, signal: AbortSignal): Promise<SeenResult> {
     const connected = this.#clients.get(offered.server);
     if (!connected) return failed(`MCP server "${offered.server}" is not connected`);
     try {
@@ -102,41 +116,40 @@ export class ToolClients {
         {
           name: offered.tool.name,
           arguments: typeof input === "object" && input !== null ? { ...input } : {},
-          _meta: { "claudecode/toolUseId": toolUseId },
+          _meta: this.#options.meta(callId),
         },
         // A progress handler is what makes the client send a progressToken.
         { signal, timeout: connected.timeout, onprogress: () => {} },
       );
-      return seen(result);
+      return seen(result, this.#options.structuredErrors === true);
     } catch (error) {
       return failed(error instanceof Error ? error.message : String(error));
     }
   }
 
   async #connect(name: string, config: ServerConfig): Promise<void> {
-    const client = new Client(
-      { name: "claude-code", title: "Claude Code", version: "2.1.332" },
-      {
-        capabilities: { roots: { listChanged: true }, elicitation: { form: {}, url: {} } },
-        ...(this.#legacy ? {} : { versionNegotiation: { mode: "auto" as const } }),
-        listChanged: {
-          tools: { autoRefresh: false, onChanged: () => void this.#list(name, client).catch(() => {}) },
-        },
+    const client = new Client(this.#options.client, {
+      capabilities: this.#options.capabilities,
+      ...(this.#options.legacy ? {} : { versionNegotiation: { mode: "auto" as const } }),
+      listChanged: {
+        tools: { autoRefresh: false, onChanged: () => void this.#list(name, client).catch(() => {}) },
       },
-    );
-    client.setRequestHandler("roots/list", () => ({
-      roots: [{ uri: `file://${process.cwd()}`, name: "workspace" }],
-    }));
+    });
+    if (this.#options.capabilities.roots !== undefined) {
+      client.setRequestHandler("roots/list", () => ({
+        roots: [{ uri: `file://${process.cwd()}`, name: "workspace" }],
+      }));
+    }
     client.setRequestHandler("elicitation/create", (request) => {
       const { params } = request;
-      return this.#elicit(name, {
+      return this.#options.elicit(name, {
         message: params.message,
         mode: params.mode ?? "form",
         schema: "requestedSchema" in params ? params.requestedSchema : undefined,
       });
     });
     await client.connect(transportOf(config));
-    this.#clients.set(name, { client, timeout: config.timeout ?? CALL_TIMEOUT_MS });
+    this.#clients.set(name, { client, timeout: config.timeout ?? this.#options.timeoutMs });
     await this.#list(name, client);
   }
 
@@ -174,8 +187,8 @@ function definedEnvironment(): Record<string, string> {
   );
 }
 
-/** Structured content hides the text from the model; an error shows only its text. */
-function seen(result: CallToolResult): SeenResult {
+/** Structured content hides the text from the model; an error shows only its text, unless the program says otherwise. */
+function seen(result: CallToolResult, structuredErrors: boolean): SeenResult {
   const text = result.content
     .map((block) =>
       block.type === "text"
@@ -186,11 +199,12 @@ function seen(result: CallToolResult): SeenResult {
     )
     .join("\n");
   const meta = result._meta === undefined ? {} : { _meta: result._meta };
-  if (result.isError) return { text, isError: true, streamed: { content: `Error: ${text}`, ...meta } };
+  if (result.isError && !structuredErrors)
+    return { text, isError: true, streamed: { content: `Error: ${text}`, ...meta } };
   const structured = result.structuredContent;
   return {
     text: structured === undefined ? text : JSON.stringify(structured),
-    isError: false,
+    isError: result.isError === true,
     streamed: {
       content: result.content,
       ...(structured === undefined ? {} : { structuredContent: structured }),
