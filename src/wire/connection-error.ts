@@ -12,10 +12,17 @@ const NEVER_SENT = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-/** What a rejected fetch, or a body that broke, means. */
-export function connectionError(error: unknown, signal: AbortSignal, url: string): unknown {
+/**
+ * What a call that failed, or a body that broke, means.
+ * @param stopped why the call was ended from this side, if it was
+ */
+export function connectionError(
+  error: unknown,
+  stopped: { readonly reason: unknown } | undefined,
+  url: string,
+): unknown {
   if (error instanceof WireError) return error;
-  if (signal.aborted) return signal.reason;
+  if (stopped !== undefined) return stopped.reason;
   const code = causeCode(error);
   if (code !== undefined && (NEVER_SENT.has(code) || /CERT|TLS|SSL|SELF_SIGNED/.test(code))) {
     return new WireError("unreachable", `No connection to ${printableUrl(url)} (${code}).`, {

@@ -1,12 +1,16 @@
 import { WireError } from "./errors.js";
+import type { AnswerHead } from "./exchange.js";
 import { printableUrl } from "./origin.js";
 
 /** The longest `Retry-After` that is believed, in milliseconds: one day. */
 const MAX_RETRY_AFTER_MS = 86_400_000;
 
-/** The error that the status of `response` means; `undefined` for a success and for 304. */
-export function statusError(response: Response, url: string, now: number): WireError | undefined {
-  const { status } = response;
+/** The error that the status of an answer means; `undefined` for a success and for 304. */
+export function statusError(
+  { status, headers }: AnswerHead,
+  url: string,
+  now: number,
+): WireError | undefined {
   if ((status >= 200 && status < 300) || status === 304) return undefined;
   const where = printableUrl(url);
   if (status >= 300 && status < 400) {
@@ -26,7 +30,7 @@ export function statusError(response: Response, url: string, now: number): WireE
     );
   }
   if (status === 429 || status === 502 || status === 503 || status === 504) {
-    const retryAfterMs = retryAfter(response.headers.get("retry-after"), now);
+    const retryAfterMs = retryAfter(headers.get("retry-after"), now);
     const hint = retryAfterMs === undefined ? "" : `; it asks to wait ${Math.ceil(retryAfterMs / 1000)} s`;
     return new WireError("overloaded", `${where} is not available at the moment (HTTP ${status})${hint}.`, {
       status,

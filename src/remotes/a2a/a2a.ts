@@ -11,14 +11,15 @@ import type {
   RemoteTask,
   RemoteTaskReference,
 } from "../../delegation/remote.js";
+import { ContentVeil } from "../http/content-veil.js";
+import { withOwnSignal } from "../http/own-signal.js";
+import { Veil } from "../http/veil.js";
+import { capText } from "../http/words.js";
 import { type Connection, Connector } from "./connection.js";
-import { ContentVeil } from "./content-veil.js";
 import { describeFailure, type Failure, isTaskNotFound } from "./failure.js";
 import { type A2aOptions, checkOptions } from "./options.js";
-import { withOwnSignal } from "./own-signal.js";
 import { TaskRun } from "./task-run.js";
-import { Veil } from "./veil.js";
-import { capText, isFinal, stateWord } from "./words.js";
+import { isFinal, stateWord } from "./words.js";
 
 /** Characters of what a card says of its agent. */
 const MAX_DESCRIPTION = 4_000;

@@ -1,9 +1,9 @@
 import type { Artifact, Part } from "@a2a-js/sdk";
 import type { RemoteSignal } from "../../delegation/remote.js";
+import { safeId } from "../http/words.js";
 import { FileArtifacts } from "./file-artifacts.js";
 import { isRepeating } from "./repeats.js";
 import { adkKind, isTrace, type ToolTraffic, traceThoughts } from "./tool-traffic.js";
-import { safeId } from "./words.js";
 
 /** Artifacts of this name or id hold what the agent says. `response.txt` is Mastra's name for it. */
 const SPOKEN: ReadonlySet<string> = new Set(["assistant-output", "response.txt"]);

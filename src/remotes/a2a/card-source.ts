@@ -6,11 +6,11 @@ import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.
 import { parseJson } from "../../wire/json.js";
 import { MAX_CARD_BYTES } from "../../wire/limits.js";
 import { printableUrl } from "../../wire/origin.js";
+import { abortable } from "../http/own-signal.js";
 import { type Card, parseCard } from "./card.js";
 import { checkSignature } from "./card-signature.js";
 import type { Credentials } from "./credentials.js";
 import { type A2aOptions, entryOrigins, isCardUrl } from "./options.js";
-import { abortable } from "./own-signal.js";
 
 /** A card and where it came from. */
 export interface FetchedCard {

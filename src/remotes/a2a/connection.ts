@@ -1,6 +1,8 @@
 import { AgentCard } from "@a2a-js/sdk";
 import { ClientFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { systemClock } from "../../core/clock.js";
+import type { AnswerHead } from "../../wire/exchange.js";
+import { createGuardedClient, type GuardedClient } from "../../wire/guarded-client.js";
 import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.js";
 import { parseJson } from "../../wire/json.js";
 import { MAX_EVENT_BYTES } from "../../wire/limits.js";
@@ -28,7 +30,7 @@ export class Connector {
   readonly #options: A2aOptions;
   readonly #credentials: Credentials;
   readonly #cards: CardSource;
-  readonly #guard: GuardedFetch;
+  readonly #guard: GuardedClient;
   /** REST is read by the SDK, so its events are checked and framed anew before. */
   readonly #framed: GuardedFetch;
   #current: Connection | undefined;
@@ -47,7 +49,7 @@ export class Connector {
       ...(limits?.maxResponseBytes === undefined ? {} : { maxResponseBytes: limits.maxResponseBytes }),
       ...(limits?.connectTimeoutMs === undefined ? {} : { connectTimeoutMs: limits.connectTimeoutMs }),
     };
-    this.#guard = createGuardedFetch(guard);
+    this.#guard = createGuardedClient(guard);
     this.#framed = createGuardedFetch({
       ...guard,
       maxEventBytes: limits?.maxEventBytes ?? MAX_EVENT_BYTES,
@@ -95,9 +97,9 @@ export class Connector {
         tenant,
         version: version === "0.3" ? "0.3" : "1.0",
         maxEventBytes: this.#options.limits?.maxEventBytes ?? MAX_EVENT_BYTES,
-        fetch: (target, init, call) =>
+        request: (target, { headers, ...request }, call) =>
           this.#authorized(call, (credential) =>
-            this.#guard.fetch(target, { ...init, headers: { ...Object(init.headers), ...credential } }),
+            this.#guard.request(target, { ...request, headers: { ...headers, ...credential } }),
           ),
       });
     }
@@ -140,6 +142,6 @@ export class Connector {
   };
 }
 
-function isJson(response: Response): boolean {
-  return /^application\/(?:[\w.-]+\+)?json\b/i.test(response.headers.get("content-type") ?? "");
+function isJson({ headers }: Pick<AnswerHead, "headers"> | Response): boolean {
+  return /^application\/(?:[\w.-]+\+)?json\b/i.test(headers.get("content-type") ?? "");
 }

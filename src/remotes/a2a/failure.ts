@@ -13,17 +13,11 @@ import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import { WireError } from "../../wire/errors.js";
 import { printableUrl } from "../../wire/origin.js";
+import { type Failure, wireFailure } from "../http/failure.js";
+import { capText } from "../http/words.js";
 import { RpcError } from "./channel.js";
-import { capText } from "./words.js";
 
-/** Why a call to a remote did not work. */
-export interface Failure {
-  readonly code: DelegationErrorCode;
-  readonly message: string;
-  readonly retryable: boolean;
-  /** The request may have been received: whether the task runs is not known. */
-  readonly ambiguous: boolean;
-}
+export type { Failure } from "../http/failure.js";
 
 /** What {@link describeFailure} may name. */
 export interface FailureContext {
@@ -94,7 +88,8 @@ export function describeFailure(thrown: unknown, context: FailureContext): Failu
     retryable,
     ambiguous,
   });
-  if (error instanceof WireError) return wireFailure(error, failure, agent);
+  if (error instanceof WireError)
+    return wireFailure(error, { ...context, endpoint: "the endpoint of its card" });
   if (error instanceof TroupeError)
     return failure(error.code as DelegationErrorCode, error.message, error.retryable);
   if (error instanceof A2AError || error instanceof RpcError) {
@@ -109,47 +104,6 @@ export function describeFailure(thrown: unknown, context: FailureContext): Failu
     false,
     true,
   );
-}
-
-function wireFailure(
-  error: WireError,
-  failure: (code: DelegationErrorCode, message: string, retryable?: boolean, ambiguous?: boolean) => Failure,
-  agent: string,
-): Failure {
-  switch (error.code) {
-    case "origin_refused":
-    case "redirect_refused":
-      return failure(
-        "policy_denied",
-        `${agent}: ${error.message} If it is right, add its origin to trustedOrigins.`,
-      );
-    case "unreachable":
-      return failure(
-        "agent_unavailable",
-        `${agent} cannot be reached: ${error.message} Check that it runs.`,
-        true,
-      );
-    case "unauthorized":
-      return failure("agent_unavailable", `${agent}: ${error.message} Check the auth of its entry.`);
-    case "overloaded":
-      return failure("agent_unavailable", `${agent}: ${error.message}`, true);
-    case "too_large":
-      return failure("artifact_too_large", `${agent} sent too much: ${error.message}`, false, true);
-    case "http_status": {
-      const { status = 0 } = error;
-      if (status === 400 || status === 415 || status === 422)
-        return failure("remote_rejected", `${agent}: ${error.message}`);
-      if (status === 413)
-        return failure("invalid_input", `${agent}: ${error.message} The task is too large for it.`);
-      if (status < 500)
-        return failure("agent_unavailable", `${agent}: ${error.message} Check the endpoint of its card.`);
-      return failure("remote_failed", `${agent}: ${error.message}`, false, true);
-    }
-    case "silent":
-    case "interrupted":
-    case "malformed":
-      return failure("stream_interrupted", `${agent}: ${error.message}`, false, true);
-  }
 }
 
 /** What the remote's error class means; whatever it is, the task was not taken. */

@@ -2,7 +2,8 @@ import { createHash, type Hash } from "node:crypto";
 import type { Artifact, Part } from "@a2a-js/sdk";
 import { defined } from "../../core/defined.js";
 import type { RemoteArtifactChunk, RemoteSignal } from "../../delegation/remote.js";
-import { cleanName, partBytes, safeId } from "./words.js";
+import { cleanName, safeId } from "../http/words.js";
+import { partBytes } from "./words.js";
 
 interface KeptFile {
   readonly id: string;

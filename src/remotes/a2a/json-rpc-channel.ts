@@ -1,7 +1,8 @@
 import { SendMessageRequest, StreamResponse, type Task } from "@a2a-js/sdk";
 import { WireError } from "../../wire/errors.js";
+import { withoutLeadingControls } from "../../wire/event-framing.js";
+import type { Answer, GuardedRequest } from "../../wire/guarded-client.js";
 import { parseJson } from "../../wire/json.js";
-import { withoutLeadingControls } from "../../wire/response-body.js";
 import { SseParser } from "../../wire/sse-reader.js";
 import { type CallOptions, type Delivery, RpcError, type TaskChannel } from "./channel.js";
 import { legacyParams, modernResponse } from "./legacy.js";
@@ -13,7 +14,7 @@ export interface JsonRpcChannelOptions {
   readonly tenant: string;
   readonly maxEventBytes: number;
   /** Sends a request with the credential. */
-  readonly fetch: (url: string, init: RequestInit, call: CallOptions) => Promise<Response>;
+  readonly request: (url: string, request: GuardedRequest, call: CallOptions) => Promise<Answer>;
 }
 
 const METHODS = {
@@ -107,12 +108,12 @@ export class JsonRpcChannel implements TaskChannel {
     return { ...(tenant === "" || this.#version === "0.3" ? {} : { tenant }), id, ...more };
   }
 
-  async #post(operation: Operation, params: object, call: CallOptions, accept: string): Promise<Response> {
-    const { url, fetch } = this.#options;
+  async #post(operation: Operation, params: object, call: CallOptions, accept: string): Promise<Answer> {
+    const { url, request } = this.#options;
     const method = METHODS[this.#version][operation];
     const body = JSON.stringify({ jsonrpc: "2.0", id: ++this.#calls, method, params });
     const headers = { "Content-Type": "application/json", Accept: accept, "A2A-Version": this.#version };
-    return fetch(url, { method: "POST", headers, body, signal: call.signal }, call);
+    return request(url, { method: "POST", headers, body, signal: call.signal }, call);
   }
 
   async #unary(operation: Operation, params: object, call: CallOptions): Promise<Delivery> {
@@ -121,45 +122,44 @@ export class JsonRpcChannel implements TaskChannel {
   }
 
   /** A stream whose answer has begun; errors that come instead are thrown here, before anything was given. */
-  async #open(operation: Operation, params: object, call: CallOptions): Promise<Response | Delivery> {
+  async #open(operation: Operation, params: object, call: CallOptions): Promise<Answer | Delivery> {
     const response = await this.#post(operation, params, call, "text/event-stream");
     if (isEventStream(response)) return response;
     return single(response, await response.text());
   }
 
-  async *#events(opened: Response | Delivery): AsyncGenerator<Delivery, void, undefined> {
+  async *#events(opened: Answer | Delivery): AsyncGenerator<Delivery, void, undefined> {
     if ("response" in opened) {
       yield opened;
       return;
     }
     const parser = new SseParser({ maxEventBytes: this.#options.maxEventBytes });
-    const reader = opened.body?.getReader();
-    if (reader === undefined) return;
     try {
-      for (let next = await reader.read(); !next.done; next = await reader.read()) {
-        for (const { data } of parser.push(next.value)) {
+      for (let bytes = await opened.read(); bytes !== undefined; bytes = await opened.read()) {
+        for (const { data } of parser.push(bytes)) {
           if (data !== "" && data !== "[DONE]") yield deliver(parseJson(withoutLeadingControls(data)));
         }
       }
     } finally {
-      reader.cancel().catch(() => undefined);
+      opened.cancel();
     }
   }
 }
 
 /** The answer to a call that is no stream. */
-function single(response: Response, text: string): Delivery {
+function single(answer: Answer, text: string): Delivery {
+  const ok = answer.status < 300;
   let body: unknown;
   try {
     body = parseJson(withoutLeadingControls(text));
   } catch {
     // Nothing of the text is quoted. It answers the call, so it is no broken connection.
-    if (response.ok) throw new Error("The answer is not JSON.");
+    if (ok) throw new Error("The answer is not JSON.");
   }
   const known = isObject(body) && ("error" in body || "result" in body);
-  if (!response.ok && !(known && isObject(body) && "error" in body)) {
-    throw new WireError("http_status", `The endpoint answered with HTTP ${response.status}.`, {
-      status: response.status,
+  if (!ok && !(known && isObject(body) && "error" in body)) {
+    throw new WireError("http_status", `The endpoint answered with HTTP ${answer.status}.`, {
+      status: answer.status,
     });
   }
   return deliver(body);
@@ -187,8 +187,8 @@ function ofTask(delivery: Delivery): Delivery & { readonly task: Task } {
   return { ...delivery, task: payload.value };
 }
 
-function isEventStream(response: Response): boolean {
-  return /^\s*text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+function isEventStream({ headers }: Answer): boolean {
+  return /^\s*text\/event-stream\b/i.test(headers.get("content-type") ?? "");
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,7 +1,8 @@
 import type { Message } from "@a2a-js/sdk";
 import { defined } from "../../core/defined.js";
+import { MAX_CLOSING_TEXT } from "../http/words.js";
 import { adkKind, type PendingApproval } from "./tool-traffic.js";
-import { MAX_CLOSING_TEXT, spokenText } from "./words.js";
+import { spokenText } from "./words.js";
 
 /** What a remote asks. */
 export interface Question {

@@ -9,19 +9,12 @@ import {
 } from "@a2a-js/sdk";
 import { defined } from "../../core/defined.js";
 import type { RemoteSignal, RemoteTaskReference } from "../../delegation/remote.js";
+import { capText, MAX_CLOSING_TEXT, MAX_STATUS_TEXT, safeId } from "../http/words.js";
 import { ArtifactAssembler } from "./artifacts.js";
 import type { Delivery } from "./channel.js";
 import { questionOf } from "./question.js";
 import { ToolTraffic } from "./tool-traffic.js";
-import {
-  capText,
-  isFinal,
-  MAX_CLOSING_TEXT,
-  MAX_STATUS_TEXT,
-  safeId,
-  spokenText,
-  stateWord,
-} from "./words.js";
+import { isFinal, spokenText, stateWord } from "./words.js";
 
 /** Options of {@link StreamMapper}. */
 export interface StreamMapperOptions {

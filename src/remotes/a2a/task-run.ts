@@ -5,12 +5,13 @@ import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
 import type { RemoteInput, RemoteSignal, RemoteTask } from "../../delegation/remote.js";
 import { WireError } from "../../wire/errors.js";
+import { abortable, withOwnSignal } from "../http/own-signal.js";
+import { resendAfter } from "../http/resend.js";
 import { AnswerDesk, type Source } from "./answer-desk.js";
 import type { CallOptions, Delivery, TaskChannel } from "./channel.js";
 import { type Failure, isRefusal, isTaskNotFound } from "./failure.js";
-import { abortable, withOwnSignal } from "./own-signal.js";
 import { answerRequest, sendRequest } from "./request.js";
-import { resendAfter, send } from "./send.js";
+import { send } from "./send.js";
 import { StreamMapper } from "./stream-mapper.js";
 import { isFinal } from "./words.js";
 

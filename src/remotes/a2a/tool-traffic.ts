@@ -1,6 +1,6 @@
 import type { Artifact, Part } from "@a2a-js/sdk";
 import type { RemoteSignal } from "../../delegation/remote.js";
-import { capText, safeId } from "./words.js";
+import { capText, safeId } from "../http/words.js";
 
 /** Characters of a tool's arguments or result. */
 const MAX_TOOL_TEXT = 32_000;
