@@ -15,6 +15,14 @@ const PEERS = {
     "zod@4.6.7",
   ],
   adk: ["@google/adk@2.0.0", "express@5.3.0"],
+  clients: [
+    "a2a-ai-provider@0.5.0-alpha.1",
+    "ai@6.0.326",
+    "@ag-ui/a2a@0.0.6",
+    "@ag-ui/client@0.0.59",
+    "@ag-ui/core@0.0.59",
+  ],
+  gemini: ["@google/gemini-cli@0.61.0"],
 };
 
 const folder = process.env.TROUPE_PEERS ?? fileURLToPath(new URL(".peers", import.meta.url));

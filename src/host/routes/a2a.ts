@@ -77,7 +77,10 @@ export function a2aRoutes(app: HostApp, environment: RouteEnvironment): void {
       clock: environment.clock,
       heartbeatMs: Math.min(environment.heartbeatMs, A2A_HEARTBEAT_MS),
       signal: gone,
-      onClose: () => closed.abort(),
+      onClose: () => {
+        closed.abort();
+        result.close();
+      },
     });
   };
 

@@ -1,0 +1,45 @@
+import type { ApprovalDecision } from "../../core/approval.js";
+import type { RunEvent, UserMessage } from "../../core/run-event.js";
+import type { SubagentEvent } from "../../delegation/events.js";
+import type { Cursor, JournalEntry } from "../../journal/journal.js";
+
+/** Anything that a thread's journal holds. */
+export type FaceEvent = RunEvent | SubagentEvent;
+
+/** One entry of a thread's journal. */
+export type FaceEntry = JournalEntry<FaceEvent>;
+
+/** Who calls. Tasks of one caller do not exist for another. */
+export interface FaceCaller {
+  readonly tenant?: string;
+}
+
+/** A run as the face needs it. */
+export interface FaceRun {
+  /** Absent when it is over. */
+  readonly run?:
+    | {
+        cancel(reason?: string): Promise<void>;
+        decide(approvalId: string, decision: ApprovalDecision): boolean;
+      }
+    | undefined;
+  /** The cursor of its first entry, once recorded. */
+  readonly first: Promise<Cursor>;
+}
+
+/** What the face asks of its host. */
+export interface FaceRuns {
+  /** @throws TroupeError `thread_busy`, `host_closed`, `agent_not_found` or `invalid_input`. */
+  start(options: {
+    readonly agent: string;
+    readonly thread: string;
+    readonly runId: string;
+    readonly messages: readonly UserMessage[];
+    /** What the caller sent along: lineage and correlation. */
+    readonly metadata?: Readonly<Record<string, unknown>>;
+    readonly disconnectGraceMs?: number;
+  }): FaceRun;
+  find(thread: string, runId: string): FaceRun | undefined;
+  /** A reader of the thread's run has come. @returns what to call when it leaves. */
+  reading(thread: string): () => void;
+}

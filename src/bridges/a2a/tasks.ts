@@ -1,0 +1,169 @@
+import type { Message } from "@a2a-js/sdk";
+import type { Clock } from "../../core/clock.js";
+import { defined } from "../../core/defined.js";
+import type { CreateId } from "../../core/ids.js";
+import type { Journal } from "../../journal/journal.js";
+import type { FaceCaller, FaceEvent, FaceRuns } from "./face-host.js";
+import { FaceTask } from "./face-task.js";
+import type { ExposurePolicy } from "./options.js";
+import type { CallerAnswer } from "./questions.js";
+import { TaskStore } from "./task-store.js";
+
+/** Whose tasks are meant: those of one caller, at one agent, under one of the caller's own tenants. */
+export class Scope {
+  readonly key: string;
+
+  constructor(
+    readonly agent: string,
+    readonly caller: FaceCaller,
+    private readonly tenant: string,
+  ) {
+    this.key = JSON.stringify([agent, caller.tenant ?? "", tenant]);
+  }
+
+  /** The thread of a context. Contexts of other scopes, and threads of browsers, have other names. */
+  threadId(contextId: string): string {
+    return `a2a:${[this.agent, this.tenant, contextId].map(encodeURIComponent).join(":")}`;
+  }
+}
+
+/** How one agent is run and shown. */
+export interface AgentFace {
+  readonly exposure: ExposurePolicy;
+  readonly asks: boolean;
+}
+
+/** What {@link FaceTasks} works with. */
+export interface FaceTasksOptions {
+  readonly agents: ReadonlyMap<string, AgentFace>;
+  readonly runs: FaceRuns;
+  readonly journal: Journal<FaceEvent>;
+  readonly threadKey: (caller: FaceCaller, threadId: string) => string;
+  readonly clock: Clock;
+  readonly createId: CreateId;
+  readonly ttlMs: number;
+  readonly maxEnded: number;
+  readonly disconnectGraceMs?: number;
+}
+
+/** What a task begins with. */
+export interface NewTask {
+  readonly message: Message;
+  readonly prompt: string;
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+  /** Whether it is cancelled when nobody waits for it any more. */
+  readonly watched: boolean;
+}
+
+/** Starts tasks, finds them again, and answers what they ask. */
+export class FaceTasks {
+  readonly #store: TaskStore;
+
+  constructor(private readonly options: FaceTasksOptions) {
+    const { clock, ttlMs, maxEnded } = options;
+    this.#store = new TaskStore({ clock, ttlMs, maxEnded });
+  }
+
+  get clock(): Clock {
+    return this.options.clock;
+  }
+
+  /**
+   * Starts a task: a run in the thread of its context.
+   * @throws TroupeError what {@link FaceRuns.start} throws.
+   */
+  start(scope: Scope, { message, prompt, metadata, watched }: NewTask): FaceTask {
+    const { runs, createId, clock, disconnectGraceMs } = this.options;
+    const contextId = message.contextId === "" ? createId("context") : message.contextId;
+    // The context is within the id, so that a task can be found in the journal when nothing else knows of it.
+    const taskId = `${createId("task")}.${Buffer.from(contextId).toString("base64url")}`;
+    const task = this.#task(scope, taskId, contextId, clock.now());
+    const run = runs.start({
+      agent: scope.agent,
+      thread: task.thread,
+      runId: taskId,
+      messages: [{ id: message.messageId, text: prompt }],
+      ...defined({ metadata }),
+      ...(watched ? defined({ disconnectGraceMs }) : {}),
+    });
+    this.#store.add(scope.key, task);
+    this.#store.took(scope.key, message, task);
+    task.said({ ...message, taskId, contextId });
+    void task.follow(run.first).then(() => this.#store.end(task, clock.now()));
+    return task;
+  }
+
+  /** The task that the same message was for already. */
+  duplicate(scope: Scope, message: Message): FaceTask | undefined {
+    return this.#store.duplicate(scope.key, message);
+  }
+
+  /** Finds a task, in the journal if it is not at hand. */
+  async find(scope: Scope, taskId: string): Promise<FaceTask | undefined> {
+    return this.#store.get(scope.key, taskId) ?? (await this.#recover(scope, taskId));
+  }
+
+  list(scope: Scope): FaceTask[] {
+    return this.#store.list(scope.key);
+  }
+
+  /** Waits until the task shows what the journal holds by now. */
+  async reach(task: FaceTask, signal: AbortSignal): Promise<void> {
+    await task.reach(await this.options.journal.head(task.thread), signal);
+  }
+
+  /** Somebody waits for the task. @returns what to call when that is over. */
+  reading(task: FaceTask): () => void {
+    return task.over ? () => undefined : this.options.runs.reading(task.thread);
+  }
+
+  /** Asks the task's run to end. */
+  cancel(task: FaceTask, reason: string): void {
+    void this.options.runs
+      .find(task.thread, task.id)
+      ?.run?.cancel(reason)
+      .catch(() => undefined);
+  }
+
+  /** Answers a question of the task. @returns whether it was still open. */
+  answer(scope: Scope, task: FaceTask, message: Message, { approval, decision }: CallerAnswer): boolean {
+    const { run } = this.options.runs.find(task.thread, task.id) ?? {};
+    if (run?.decide(approval.approvalId, decision) !== true) return false;
+    task.said({ ...message, contextId: task.contextId });
+    this.#store.took(scope.key, message, task);
+    return true;
+  }
+
+  /** What the journal has of a task of this scope that nobody remembers: it ended long ago, or with its host. */
+  async #recover(scope: Scope, taskId: string): Promise<FaceTask | undefined> {
+    const [, encoded = ""] = /^[\w-]{1,128}\.([\w-]{1,1400})$/.exec(taskId) ?? [];
+    const contextId = Buffer.from(encoded, "base64url").toString("utf8");
+    if (contextId === "" || this.options.agents.get(scope.agent) === undefined) return undefined;
+    const task = this.#task(scope, taskId, contextId, 0);
+    if (this.options.runs.find(task.thread, taskId)?.run !== undefined) return undefined;
+    const last = await task.recover();
+    if (last === undefined || this.#store.isExpired(last)) return undefined;
+    const known = this.#store.get(scope.key, taskId);
+    if (known !== undefined) return known;
+    this.#store.add(scope.key, task);
+    this.#store.end(task, last);
+    return task;
+  }
+
+  #task(scope: Scope, taskId: string, contextId: string, startedAt: number): FaceTask {
+    const { agents, journal, clock, runs, threadKey } = this.options;
+    const thread = threadKey(scope.caller, scope.threadId(contextId));
+    const face = agents.get(scope.agent);
+    if (face === undefined) throw new TypeError(`There is no agent ${scope.agent} to be shown.`);
+    return new FaceTask({
+      ...face,
+      taskId,
+      contextId,
+      thread,
+      journal,
+      startedAt,
+      now: () => clock.now(),
+      reading: () => runs.reading(thread),
+    });
+  }
+}
