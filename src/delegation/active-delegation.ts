@@ -289,7 +289,7 @@ export class ActiveDelegation {
         for (const timer of this.#timers) timer.cancel();
         this.#questionTimer?.cancel();
         this.#silence?.cancel();
-        if (!this.#watchOn) this.#watch.abort();
+        if (!this.#watchOn) this.#watch.abort("over");
         void this.#recorded
           .catch(() => undefined)
           .then(() => {

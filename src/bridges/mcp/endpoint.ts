@@ -9,6 +9,7 @@ import {
   OAuthError,
   OAuthErrorCode,
   originValidationResponse,
+  PROTOCOL_VERSION_META_KEY,
   preloadSchemas,
   readRequestBody,
   verifyBearerToken,
@@ -109,7 +110,7 @@ export class McpEndpoint {
     if (request.method !== "POST") return entry.legacy.handle(request, undefined);
     if (!isJsonContentType(request.headers.get("content-type")))
       return rpcError(415, -32000, "Content-Type must be application/json");
-    const body = await readRequestBody(request, MAX_BODY);
+    const body = await readBody(request);
     if (body.tooLarge) return rpcError(413, -32000, "The request is too large");
     let parsed: unknown;
     try {
@@ -117,7 +118,8 @@ export class McpEndpoint {
     } catch {
       return rpcError(400, -32700, "Parse error");
     }
-    if (await isLegacyRequest(request, parsed)) return entry.legacy.handle(request, parsed);
+    if (!isModernCall(parsed) && (await isLegacyRequest(request, parsed)))
+      return entry.legacy.handle(request, parsed);
     return entry.modern.fetch(request, { parsedBody: parsed });
   };
 
@@ -143,6 +145,24 @@ export class McpEndpoint {
     if (found === undefined) throw notValid();
     return found;
   }
+}
+
+/** Node holds a client to the length that it announces; reading the text at once is much cheaper than a stream. */
+async function readBody(request: Request): Promise<{ tooLarge: true } | { tooLarge: false; text: string }> {
+  const announced = Number(request.headers.get("content-length") ?? 0);
+  if (announced > 0 && announced <= MAX_BODY) return { tooLarge: false, text: await request.text() };
+  return readRequestBody(request, MAX_BODY);
+}
+
+/** A call that says itself that it is of the modern era; all others are for the SDK to judge. */
+function isModernCall(message: unknown): boolean {
+  if (!isRecord(message) || message.method !== "tools/call" || !isRecord(message.params)) return false;
+  const { _meta: meta } = message.params;
+  return isRecord(meta) && typeof meta[PROTOCOL_VERSION_META_KEY] === "string";
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }
 
 function notValid(): OAuthError {

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { type McpServer, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
+import { type Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { Clock, Timer } from "../../core/clock.js";
 import type { RunServer } from "./run-server.js";
 import { SessionEvents } from "./session-events.js";
 
 interface Session {
   readonly transport: WebStandardStreamableHTTPServerTransport;
-  readonly mcp: McpServer;
+  readonly mcp: Server;
   readonly openStreams: Set<object>;
   gone?: Timer;
   /** When its last request came. */
@@ -46,7 +46,7 @@ export class LegacySessions {
   }
 
   toolsChanged(): void {
-    for (const { mcp } of this.#sessions.values()) this.server.refresh(mcp);
+    for (const { mcp } of this.#sessions.values()) mcp.sendToolListChanged().catch(() => undefined);
   }
 
   async close(): Promise<void> {
@@ -82,7 +82,7 @@ export class LegacySessions {
       },
     });
     const session: Session = { transport, mcp, openStreams: new Set(), usedAt: clock.now() };
-    mcp.server.onclose = () => {
+    mcp.onclose = () => {
       session.closed = true;
       session.gone?.cancel();
       events.close();

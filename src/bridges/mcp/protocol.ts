@@ -2,9 +2,9 @@ import {
   type CallToolResult,
   type ElicitRequest,
   type ElicitRequestFormParams,
-  type McpServer,
   ProtocolError,
   ProtocolErrorCode,
+  type Server,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { defined } from "../../core/defined.js";
@@ -43,9 +43,10 @@ export function taskResult(task: McpTask): CallToolResult {
   return { content: [], structuredContent, resultType: "task", ...taskFields(task) };
 }
 
+const params = z.looseObject({ taskId: z.string() });
+
 /** Serves the methods of the extension. */
-export function serveTasks({ server }: McpServer, tasks: McpTasks): void {
-  const params = z.looseObject({ taskId: z.string() });
+export function serveTasks(server: Server, tasks: McpTasks): void {
   server.setRequestHandler("tasks/get", { params }, ({ taskId }) => {
     const task = tasks.get(taskId);
     if (task === undefined) throw noTask();

@@ -2,14 +2,13 @@ import {
   type CallToolResult,
   CLIENT_CAPABILITIES_META_KEY,
   type ClientCapabilities,
-  fromJsonSchema,
   type InputRequiredResult,
   inputRequired,
-  type JsonSchemaValidator,
-  type jsonSchemaValidator,
-  McpServer,
-  type RegisteredTool,
+  ProtocolError,
+  ProtocolErrorCode,
+  Server,
   type ServerContext,
+  type Tool,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import type { Clock, Timer } from "../../core/clock.js";
@@ -30,28 +29,9 @@ const FORM_MS = 2_147_483_647;
 /** Claude Code drops a call that is silent for 300 s, others after 60; progress resets that. */
 const PROGRESS_MS = 15_000;
 
-/** Arguments are the tool's own matter: a bad call gets its error object instead of the SDK's text. */
-const acceptAnything: jsonSchemaValidator = {
-  getValidator:
-    <T>(): JsonSchemaValidator<T> =>
-    (data) => ({ valid: true, data: data as T, errorMessage: undefined }),
-};
-type Schema = ReturnType<typeof fromJsonSchema>;
-const schemas = new WeakMap<object, Schema>();
-
-/** Compiling a schema for each request costs milliseconds and memory that is never freed: one wrapper per schema object. */
-function schemaOf(json: Record<string, unknown>): Schema {
-  const known = schemas.get(json);
-  if (known !== undefined) return known;
-  const schema = fromJsonSchema(json, acceptAnything);
-  schemas.set(json, schema);
-  return schema;
-}
-
 /** Makes MCP servers that all serve the tools of one run. */
 export class RunServer {
-  readonly #tools = new WeakMap<McpServer, Map<string, RegisteredTool>>();
-  readonly #eras = new WeakMap<McpServer, "modern" | "legacy">();
+  readonly #eras = new WeakMap<Server, "modern" | "legacy">();
   readonly #openCalls = new Set<Promise<unknown>>();
 
   constructor(
@@ -59,39 +39,28 @@ export class RunServer {
     private readonly options: RunServerOptions,
   ) {}
 
-  /** A server for one request of the modern era, or for one legacy session. */
-  create(era: "modern" | "legacy"): McpServer {
+  /** A server for one request of the modern era, or for one legacy session. Tools are read anew for every request. */
+  create(era: "modern" | "legacy"): Server {
     const info = { name: "troupe", title: "Troupe", version: this.options.version };
     const { tasks } = this.toolset;
     const extensions =
       era === "legacy" || tasks === undefined ? {} : { extensions: { [TASKS_EXTENSION]: {} } };
-    const server = new McpServer(info, {
+    const server = new Server(info, {
       capabilities: { tools: { listChanged: true }, ...extensions },
       instructions: this.options.instructions,
-      jsonSchemaValidator: acceptAnything,
     });
     if (era === "modern" && tasks !== undefined) serveTasks(server, tasks);
     this.#eras.set(server, era);
-    server.server.onerror = this.options.onError;
-    this.#tools.set(server, new Map());
-    this.refresh(server);
+    server.onerror = this.options.onError;
+    server.setRequestHandler("tools/list", () => ({ tools: this.toolset.tools().map(listed) }));
+    server.setRequestHandler("tools/call", ({ params }, context) => {
+      // Arguments are the tool's own matter: a bad call gets its error object instead of the SDK's text.
+      const call = this.#call(server, params.name, params.arguments ?? {}, context);
+      this.#openCalls.add(call);
+      void call.finally(() => this.#openCalls.delete(call)).catch(() => undefined);
+      return call;
+    });
     return server;
-  }
-
-  /** Registers what is new and removes what is gone; clients of a session are told. */
-  refresh(server: McpServer): void {
-    const registered = this.#tools.get(server) ?? new Map<string, RegisteredTool>();
-    const wanted = new Map(this.toolset.tools().map((tool) => [tool.name, tool]));
-    for (const [name, tool] of registered) {
-      if (wanted.has(name)) continue;
-      tool.remove();
-      registered.delete(name);
-    }
-    for (const [name, tool] of wanted) {
-      const known = registered.get(name);
-      if (known === undefined) registered.set(name, this.#register(server, tool));
-      else known.update({ description: tool.description, paramsSchema: schemaOf(tool.inputSchema) });
-    }
   }
 
   /** Resolves when every call that came in has been answered. */
@@ -101,33 +70,14 @@ export class RunServer {
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 
-  #register(
-    server: McpServer,
-    { name, inputSchema, outputSchema, title, description, annotations }: McpTool,
-  ): RegisteredTool {
-    const config = {
-      title,
-      description,
-      annotations,
-      inputSchema: schemaOf(inputSchema),
-      ...(outputSchema === undefined ? {} : { outputSchema: schemaOf(outputSchema) }),
-      // Otherwise Claude Code hides the tool behind a search.
-      _meta: { "anthropic/alwaysLoad": true },
-    };
-    return server.registerTool(name, config, (input: unknown, context: ServerContext) => {
-      const call = this.#call(server, name, input, context);
-      this.#openCalls.add(call);
-      void call.finally(() => this.#openCalls.delete(call)).catch(() => undefined);
-      return call;
-    });
-  }
-
   async #call(
-    server: McpServer,
+    server: Server,
     tool: string,
     input: unknown,
     context: ServerContext,
   ): Promise<CallToolResult | InputRequiredResult> {
+    if (!this.toolset.tools().some(({ name }) => name === tool))
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Tool ${tool.slice(0, 128)} not found`);
     const meta: Record<string, unknown> = context.mcpReq._meta ?? {};
     const callId = meta["claudecode/toolUseId"] ?? meta.callId;
     const hint = context.mcpReq.requestState();
@@ -143,7 +93,7 @@ export class RunServer {
       tool,
       input,
       cancelled: cancelled.signal,
-      canAsk: canShowForms(server.server.getClientCapabilities()),
+      canAsk: canShowForms(server.getClientCapabilities()),
       takesTask: declaresTasks(context),
       ...(typeof callId === "string" ? { callId } : {}),
       ...(typeof hint === "string" ? { hint } : {}),
@@ -212,6 +162,20 @@ export class RunServer {
     beat();
     return { cancel: () => timer.cancel() };
   }
+}
+
+/** A tool as it is listed; its schemas go out as they are. */
+function listed({ name, title, description, annotations, inputSchema, outputSchema }: McpTool): Tool {
+  return {
+    name,
+    title,
+    description,
+    annotations,
+    inputSchema: inputSchema as Tool["inputSchema"],
+    ...(outputSchema === undefined ? {} : { outputSchema: outputSchema as Tool["inputSchema"] }),
+    // Otherwise Claude Code hides the tool behind a search.
+    _meta: { "anthropic/alwaysLoad": true },
+  };
 }
 
 /** Whether an abort is the client's decision. A closed connection or its own time limit only means that it stopped waiting. */

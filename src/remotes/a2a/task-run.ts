@@ -94,7 +94,8 @@ export class TaskRun {
       }
     } finally {
       signal.removeEventListener("abort", abort);
-      this.#call.abort();
+      // A reason of our own: the platform's would be an error with a stack.
+      this.#call.abort("over");
       for (const events of this.#held) void events.return().catch(() => undefined);
     }
   }
