@@ -1,5 +1,6 @@
 import { Role } from "@a2a-js/sdk";
 import { ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver } from "@a2a-js/sdk/client";
+import { startBridge } from "./bridge.js";
 import { median, percentile, type Row, row, start } from "./measure.js";
 import { startPeer } from "./peer.js";
 import { type Calls, measure, openRun, WARM } from "./tool-calls.js";
@@ -51,21 +52,29 @@ export async function callRows(): Promise<Row[]> {
   const remote = await start("./remote.ts");
   const host = await start("./host.ts", remote.url);
   const peer = await startPeer(remote.url);
+  const bridge = await startBridge(remote.url);
   const paths = {
     direct: (parallel: number) => direct(remote.url, parallel),
     troupe: (parallel: number, round: number) => delegated(host.url, `run-${parallel}-${round}`, parallel),
+    bridge: (parallel: number) => measure(() => bridge.call(TASK), CALLS, parallel),
     peer: (parallel: number) => measure(() => peer.call(TASK), CALLS, parallel),
   };
-  const single = { direct: [] as number[], troupe: [] as number[], peer: [] as number[] };
-  const rates = { direct: [] as number[], troupe: [] as number[], peer: [] as number[] };
+  const none = () => ({
+    direct: [] as number[],
+    troupe: [] as number[],
+    bridge: [] as number[],
+    peer: [] as number[],
+  });
+  const [single, rates] = [none(), none()];
   try {
     for (let round = 0; round < 3; round++) {
-      for (const path of ["direct", "troupe", "peer"] as const) {
+      for (const path of ["direct", "troupe", "bridge", "peer"] as const) {
         single[path].push(...(await paths[path](1, round)).durations);
         rates[path].push(CALLS / ((await paths[path](50, round)).all / 1_000));
       }
     }
   } finally {
+    await bridge.stop();
     await peer.stop();
     host.stop();
     remote.stop();
@@ -90,12 +99,19 @@ export async function callRows(): Promise<Row[]> {
       median(rates.direct),
       sdk,
     ),
-    row("call-p50-peer", `${what}, p50`, "ms", median(single.troupe), median(single.peer), peer.name),
+    row(
+      "call-p50-peer",
+      `${what} on stdio, p50`,
+      "ms",
+      median(single.bridge),
+      median(single.peer),
+      peer.name,
+    ),
     row(
       "call-rate-peer",
-      "delegations a second, 50 at once",
+      "delegations a second on stdio, 50 at once",
       "1/s",
-      median(rates.troupe),
+      median(rates.bridge),
       median(rates.peer),
       peer.name,
     ),

@@ -1,3 +1,4 @@
+import { startBridge } from "./bridge.js";
 import { percentile, type Row, row, start } from "./measure.js";
 import { startPeer } from "./peer.js";
 import { openRun } from "./tool-calls.js";
@@ -19,11 +20,12 @@ export async function endRows(): Promise<Row[]> {
   const remote = await start("./remote.ts");
   const host = await start("./host.ts", remote.url);
   const peer = await startPeer(remote.url);
+  const bridge = await startBridge(remote.url);
   const run = await openRun(host.url, "endings", ROUNDS + CANCELS);
   try {
     const lags = { troupe: [] as number[], peer: [] as number[] };
     await Promise.all(
-      Array.from({ length: ROUNDS }, async () => lags.troupe.push(lag(await run.call(SLOW)))),
+      Array.from({ length: ROUNDS }, async () => lags.troupe.push(lag(await bridge.call(SLOW)))),
     );
     await Promise.all(Array.from({ length: ROUNDS }, async () => lags.peer.push(lag(await peer.call(SLOW)))));
     const cancels = await cancelTimes(host.url, remote.url, run);
@@ -57,6 +59,7 @@ export async function endRows(): Promise<Row[]> {
     ];
   } finally {
     await run.close();
+    await bridge.stop();
     await peer.stop();
     host.stop();
     remote.stop();

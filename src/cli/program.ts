@@ -4,6 +4,7 @@ import { JournalError } from "../journal/journal-error.js";
 import { VERSION } from "../version.js";
 import { demoCommand } from "./demo-command.js";
 import { EXIT } from "./exit-code.js";
+import { mcpCommand } from "./mcp-command.js";
 import { replayCommand } from "./replay-command.js";
 import { runCommand } from "./run-command.js";
 import { serveCommand } from "./serve-command.js";
@@ -61,6 +62,14 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--json", "print one journal entry a line")
     .action(async (prompt: string[], options) => {
       exitCode = await runCommand(prompt.join(" "), options);
+    });
+
+  program
+    .command("mcp")
+    .description("give the sub-agents of a config to an MCP client, on standard input and output")
+    .option("-c, --config <file>", "config file; by default troupe.config.json or .jsonc in this folder")
+    .action(async (options) => {
+      exitCode = await mcpCommand(options);
     });
 
   program

@@ -1,7 +1,7 @@
 import { createEncoder } from "../bridges/agui/encoder.js";
 import { createThreadView } from "../client/thread-view.js";
 import type { RunView } from "../client/view.js";
-import { findConfig, loadConfig } from "../config/load.js";
+import { findConfig, loadConfig, requireAgents } from "../config/load.js";
 import { errorText } from "../core/errors.js";
 import type { Host, HostRun } from "../host/host.js";
 import { createConfiguredHost } from "./config-host.js";
@@ -48,6 +48,7 @@ async function hostFor({ config, agent, json }: RunCommandOptions): Promise<{ ho
     return { host: await createDemoHost(overrides), agent: agent ?? "claude" };
   }
   const loaded = loadConfig(file, process.env);
+  requireAgents(loaded);
   const host = await createConfiguredHost(loaded, overrides, await openStorage(loaded));
   warnOfUnreachable(await host.probe());
   return { host, agent: agent ?? Object.keys(loaded.config.agents)[0] ?? "" };

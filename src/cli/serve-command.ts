@@ -1,5 +1,5 @@
 import { ConfigError } from "../config/config-error.js";
-import { findConfig, loadConfig } from "../config/load.js";
+import { findConfig, loadConfig, requireAgents } from "../config/load.js";
 import { createConfiguredHost } from "./config-host.js";
 import { EXIT } from "./exit-code.js";
 import { announce, serveUntilStopped, warnOfUnreachable } from "./serving.js";
@@ -22,6 +22,7 @@ export async function serveCommand({ config: named, port, hostname, json }: Serv
     );
   }
   const loaded = loadConfig(file, process.env);
+  requireAgents(loaded);
   const host = await createConfiguredHost(loaded, {}, await openServingStorage(loaded));
   try {
     const { serve } = loaded.config;

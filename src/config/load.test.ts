@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DEFAULT_POLICY } from "../delegation/policy.js";
 import { ConfigError } from "./config-error.js";
-import { findConfig, loadConfig } from "./load.js";
+import { findConfig, loadConfig, requireAgents } from "./load.js";
 
 let folder = "";
 beforeEach(() => {
@@ -161,7 +161,6 @@ describe("what cannot be used says where, what, and what to do", () => {
       "agents.x.permissions: .*ask",
     ],
     ["an agent's key with a slash", { agents: { "a/b": { driver: "claude" } } }, "agents"],
-    ["no agents", {}, "agents"],
     ["a list", [], "top"],
     ["an unknown key of a sub-agent", remote({ token: "x" }), "subAgents.agents.0: .*token"],
     [
@@ -209,6 +208,12 @@ describe("what cannot be used says where, what, and what to do", () => {
     ["a port that does not exist", { agents: AGENTS, serve: { port: 70_000 } }, "serve.port"],
   ])("%s", (_what, config, expected) => {
     expect(problemOf(config)).toMatch(new RegExp(expected, "s"));
+  });
+
+  it("local agents are needed by what runs them, and by nothing else", () => {
+    const folder = write("{}");
+    expect(loadConfig(folder, {}).config.agents).toEqual({});
+    expect(() => requireAgents(loadConfig(folder, {}))).toThrow(/agents: .*claude/);
   });
 
   it("all problems at once, one a line", () => {

@@ -52,3 +52,14 @@ export function loadConfig(
   }
   return { config: parsed.data, file, folder: dirname(file) };
 }
+
+/**
+ * For commands that run local agents.
+ * @throws ConfigError when there is none.
+ */
+export function requireAgents({ config, file }: LoadedConfig): void {
+  if (Object.keys(config.agents).length > 0) return;
+  throw new ConfigError(
+    `${file}: agents: there is none to run. Add one, such as "agents": { "claude": { "driver": "claude" } }.`,
+  );
+}

@@ -94,7 +94,8 @@ const journal = z.string().regex(/^memory$|^sqlite:./, 'must be "memory" or "sql
 /** The shape of `troupe.config.json`. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional(),
-  agents: z.record(key, localAgent),
+  /** None are needed to give the sub-agents to an MCP client. */
+  agents: z.record(key, localAgent).default({}),
   subAgents: z
     .strictObject({
       agents: z.array(subAgent).refine(hasUniqueNames, "two of them have the same name"),

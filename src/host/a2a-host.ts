@@ -40,7 +40,10 @@ export interface HostedFace {
 export function createHostedFace(
   { agents, auth, publicUrl, taskTtlMs, cancelWaitMs }: A2aHostOptions,
   known: ReadonlyMap<string, Agent>,
-  rest: Pick<A2aFaceOptions, "runs" | "journal" | "threadKey" | "clock" | "createId" | "disconnectGraceMs">,
+  rest: Pick<
+    A2aFaceOptions,
+    "runs" | "journal" | "threadKey" | "identityOf" | "clock" | "createId" | "disconnectGraceMs"
+  >,
 ): HostedFace {
   const credentials = typeof auth === "object" ? auth : undefined;
   const shown = Object.entries(agents).map(([key, options]) => {

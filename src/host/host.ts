@@ -2,6 +2,8 @@ import type { SubagentEncoding } from "../bridges/agui/encoder.js";
 import type { ThreadEntry, ThreadEvent } from "../bridges/agui/event.js";
 import { createDelegationService, MCP_INSTRUCTIONS } from "../bridges/mcp/delegation-service.js";
 import { McpEndpoint } from "../bridges/mcp/endpoint.js";
+import type { McpStreams } from "../bridges/mcp/stdio.js";
+import type { McpToolset } from "../bridges/mcp/tool.js";
 import type { Toolset } from "../bridges/mcp/tool-catalog.js";
 import type { Agent } from "../core/agent.js";
 import { type Clock, systemClock } from "../core/clock.js";
@@ -25,6 +27,7 @@ import { HEARTBEAT_MS } from "../wire/limits.js";
 import { type A2aHostOptions, createHostedFace } from "./a2a-host.js";
 import { createApp, isLoopback } from "./app.js";
 import { type Authorise, tenantOf, threadKey } from "./authoriser.js";
+import { externalParent } from "./external-parent.js";
 import { LateWork } from "./late-work.js";
 import { type Listener, listen } from "./listener.js";
 import { recordedRuns } from "./recorded-run.js";
@@ -109,6 +112,12 @@ export interface Host {
    * @throws TroupeError `nothing_asked`, `capability_unsupported`, or why the remote did not take it.
    */
   answer(delegationId: string, input: RemoteInput): Promise<void>;
+  /**
+   * Gives the sub-agents' tools to an MCP client on a pair of streams. Its calls stand in a run, and a thread, of their own.
+   * Resolves when the client is gone and its delegations are over, or go on by policy.
+   * @throws TroupeError `invalid_input` on a host without sub-agents.
+   */
+  serveMcp(streams: McpStreams): Promise<void>;
   /** Asks all sub-agents what they are. Who does not answer is reported, and asked again when it is called. */
   probe(): Promise<RemoteState[]>;
   /**
@@ -142,6 +151,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     throw new TroupeError("invalid_input", text);
   }
   const hostId = createId("host");
+  const identityOf = (agent: string) => `${hostId}/${agent}`;
   const delegator = new Delegator({
     registry,
     artifacts,
@@ -155,6 +165,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const lateWork = new LateWork({ journal, createId, detachAll });
   const onRecoveryError = (error: unknown) => console.error("An earlier host's run was not closed:", error);
   await closeAbandoned({ journal, createId, onError: onRecoveryError });
+  /** Tools of runs whose parent is not driven. */
+  const external = new Map<string, McpToolset | undefined>();
   const endpoint = new McpEndpoint({ clock, instructions: MCP_INSTRUCTIONS, version: VERSION });
   const mcp = await listen(endpoint.fetch, "127.0.0.1", 0);
   const mcpUrl = `http://127.0.0.1:${mcp.port}/mcp`;
@@ -170,9 +182,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
             tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
             ...defined({ syncBudgetMs: options.syncBudgetMs }),
             elicitation: options.elicitation ?? false,
+            opened: (runId, toolset) => {
+              if (external.has(runId)) external.set(runId, toolset);
+            },
             describeRun: ({ thread, agent, metadata }) => ({
               tenant: thread === undefined ? "" : tenantOf(thread),
-              agent: `${hostId}/${agent}`,
+              agent: identityOf(agent),
               lineage: lineageOf(metadata),
               ...defined({ traceparent: parseTraceparent(metadata?.traceparent) }),
             }),
@@ -189,6 +204,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       runs,
       journal,
       threadKey,
+      identityOf: (key) => identityOf(agents.get(key)?.name ?? key),
       clock,
       createId,
       ...defined({ disconnectGraceMs: graceMs }),
@@ -225,6 +241,18 @@ export async function createHost(options: HostOptions): Promise<Host> {
       return { runId, threadId, run: record.run, entries: runEntries(journal, thread, runId, record.first) };
     },
     answer: (delegationId, input) => delegator.reply(delegationId, input),
+    async serveMcp(streams) {
+      if (services.length === 0)
+        throw new TroupeError("invalid_input", "There are no sub-agents to give to an MCP client.");
+      const runId = createId("run");
+      external.set(runId, undefined);
+      const parent = externalParent({ streams, clock, createId, toolsetOf: (id) => external.get(id) });
+      const messages = [{ id: createId("msg"), text: "An MCP client is connected." }];
+      const thread = threadKey({}, createId("thread"));
+      const { run } = runs.start({ agent: "mcp-client", parent, thread, runId, messages });
+      await run?.result.catch(() => undefined);
+      external.delete(runId);
+    },
     probe: () => registry.probe(options.probeTimeoutMs ?? 5_000),
     async listen({ hostname = "127.0.0.1", port = 4100 } = {}) {
       if (!isLoopback(hostname) && options.authorise === undefined) {

@@ -34,6 +34,8 @@ export interface StartRun {
   readonly thread: string;
   readonly runId: string;
   readonly messages: readonly UserMessage[];
+  /** In place of an agent that everybody may name. */
+  readonly parent?: Agent;
   /** Goes to the services as it is. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Cancel it when nobody reads it for this long, in milliseconds; never when absent. */
@@ -116,7 +118,7 @@ export class Runs {
     const known = this.find(thread, runId);
     if (known !== undefined) return known;
     if (this.#closed) throw new TroupeError("host_closed", "The host is closing.", { retryable: true });
-    const agent = this.options.agents.get(name);
+    const agent = wanted.parent ?? this.options.agents.get(name);
     if (agent === undefined)
       throw new TroupeError(
         "agent_not_found",

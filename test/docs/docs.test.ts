@@ -155,9 +155,9 @@ describe("commands", () => {
     const top = await helpOf();
     const [listed = ""] = top.split("Examples:");
     const commands = [...listed.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
-    expect(commands).toEqual(["demo", "serve", "run", "replay", "help"]);
+    expect(commands).toEqual(["demo", "serve", "run", "mcp", "replay", "help"]);
     const helps = new Map<string, string>([["", top]]);
-    for (const name of ["demo", "serve", "run", "replay"]) helps.set(name, await helpOf(name));
+    for (const name of ["demo", "serve", "run", "mcp", "replay"]) helps.set(name, await helpOf(name));
     for (const { where, words } of calls) {
       const [first = ""] = words;
       const command = first.startsWith("-") ? "" : first;

@@ -6,7 +6,6 @@ export interface FaceRequest extends FaceCall {
   /** Without the agent's own part and without a slash before it. */
   readonly path: string;
   readonly query: URLSearchParams;
-  readonly headers: Headers;
   /** The body as text. May be called once. @throws {@link BodyError} */
   readonly body: () => Promise<string>;
 }

@@ -8,6 +8,8 @@ export interface FaceCall {
   readonly url: string;
   /** Aborts when nobody reads the answer any more. */
   readonly signal: AbortSignal;
+  /** Those of the request. */
+  readonly headers: Headers;
 }
 
 const KEY = "troupe.call";

@@ -102,6 +102,12 @@ export class TaskEncoder {
     return this.#end({ type: "run.failed", error }, time, "lost", message);
   }
 
+  /** No run was started. @param message why, for the caller's eyes */
+  rejected(time: number, message: string): TaskUpdate[] {
+    const words = agentMessage(`${this.options.taskId}-rejected`, this.options, [textPart(message)]);
+    return [this.#status(TaskState.TASK_STATE_REJECTED, time, words)];
+  }
+
   /** The first piece of an artifact replaces, all others append: clients exist that refuse to append to what they do not know. */
   #text(event: Extract<RunEvent, { type: `text.${string}` }>): TaskUpdate {
     let number = this.#messages.get(event.messageId);

@@ -81,6 +81,12 @@ export class FaceTask {
     return this.#view.snapshot(options);
   }
 
+  /** Ends the task before it began. */
+  reject(reason: string): void {
+    for (const update of this.#encoder.rejected(this.options.now(), reason)) this.#view.apply(update);
+    this.#closed = true;
+  }
+
   /** Reads the run to its end. Never rejects. @param first the cursor of the run's first entry */
   async follow(first: Promise<Cursor>): Promise<void> {
     try {

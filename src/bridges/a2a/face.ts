@@ -19,6 +19,8 @@ export interface A2aFaceOptions {
   readonly journal: Journal<FaceEvent>;
   /** The journal's key of a caller's thread. */
   readonly threadKey: (caller: FaceCaller, threadId: string) => string;
+  /** The name of an agent in lineages, which no agent of another host has. Without it circles are not seen here. */
+  readonly identityOf?: (agent: string) => string;
   readonly clock: Clock;
   readonly createId: CreateId;
   /** On the cards. */
@@ -71,6 +73,7 @@ export class A2aFace {
       const setup: CardSetup = { ...agent, key, version, auth };
       const handler = new FaceHandler({
         agent: key,
+        identity: options.identityOf?.(key),
         tasks,
         card: () => agentCard(setup, ""),
         extendedCard: agent.extended === undefined ? undefined : (url) => extendedCard(setup, url),

@@ -24,6 +24,7 @@ import { TroupeError } from "../../core/errors.js";
 import { callOf } from "./call.js";
 import type { FaceTask } from "./face-task.js";
 import { checkConfiguration, checkHistoryLength, checkMessage, promptOf } from "./incoming.js";
+import { originOf } from "./origin.js";
 import { readAnswer } from "./questions.js";
 import { listTasks } from "./task-list.js";
 import { type FaceTasks, Scope } from "./tasks.js";
@@ -31,6 +32,8 @@ import { type FaceTasks, Scope } from "./tasks.js";
 /** What {@link FaceHandler} works with. */
 export interface FaceHandlerOptions {
   readonly agent: string;
+  /** The agent's name in lineages, which no agent of another host has. */
+  readonly identity: string | undefined;
   readonly tasks: FaceTasks;
   readonly card: () => AgentCard;
   readonly extendedCard: ((url: string) => AgentCard) | undefined;
@@ -183,10 +186,11 @@ export class FaceHandler implements A2ARequestHandler {
       return wait(known);
     }
     if (message.taskId !== "") return this.#continue(scope, message, context, wait);
-    const metadata = { ...message.metadata, ...request.metadata };
-    return wait(
-      tasks.start(scope, { message, prompt: promptOf(message), metadata, watched: mode !== "immediate" }),
-    );
+    const { headers } = callOf(context);
+    const { metadata, refusal } = originOf(message, request.metadata, headers, this.options.identity);
+    const prompt = promptOf(message);
+    if (refusal !== undefined) return { task: tasks.refuse(scope, message, refusal), left: () => undefined };
+    return wait(tasks.start(scope, { message, prompt, metadata, watched: mode !== "immediate" }));
   }
 
   async #continue(

@@ -73,23 +73,27 @@ export class FaceTasks {
    * @throws TroupeError what {@link FaceRuns.start} throws.
    */
   start(scope: Scope, { message, prompt, metadata, watched }: NewTask): FaceTask {
-    const { runs, createId, clock, disconnectGraceMs } = this.options;
-    const contextId = message.contextId === "" ? createId("context") : message.contextId;
-    // The context is within the id, so that a task can be found in the journal when nothing else knows of it.
-    const taskId = `${createId("task")}.${Buffer.from(contextId).toString("base64url")}`;
-    const task = this.#task(scope, taskId, contextId, clock.now());
+    const { runs, clock, disconnectGraceMs } = this.options;
+    const task = this.#newTask(scope, message);
     const run = runs.start({
       agent: scope.agent,
       thread: task.thread,
-      runId: taskId,
+      runId: task.id,
       messages: [{ id: message.messageId, text: prompt }],
       ...defined({ metadata }),
       ...(watched ? defined({ disconnectGraceMs }) : {}),
     });
-    this.#store.add(scope.key, task);
-    this.#store.took(scope.key, message, task);
-    task.said({ ...message, taskId, contextId });
+    this.#keep(scope, message, task);
     void task.follow(run.first).then(() => this.#store.end(task, clock.now()));
+    return task;
+  }
+
+  /** A task that ends before it begins: no run, and nothing in the journal. @param reason for the caller's eyes */
+  refuse(scope: Scope, message: Message, reason: string): FaceTask {
+    const task = this.#newTask(scope, message);
+    this.#keep(scope, message, task);
+    task.reject(reason);
+    this.#store.end(task, this.options.clock.now());
     return task;
   }
 
@@ -148,6 +152,20 @@ export class FaceTasks {
     this.#store.add(scope.key, task);
     this.#store.end(task, last);
     return task;
+  }
+
+  #newTask(scope: Scope, message: Message): FaceTask {
+    const { createId, clock } = this.options;
+    const contextId = message.contextId === "" ? createId("context") : message.contextId;
+    // The context is within the id, so that a task can be found in the journal when nothing else knows of it.
+    const taskId = `${createId("task")}.${Buffer.from(contextId).toString("base64url")}`;
+    return this.#task(scope, taskId, contextId, clock.now());
+  }
+
+  #keep(scope: Scope, message: Message, task: FaceTask): void {
+    this.#store.add(scope.key, task);
+    this.#store.took(scope.key, message, task);
+    task.said({ ...message, taskId: task.id, contextId: task.contextId });
   }
 
   #task(scope: Scope, taskId: string, contextId: string, startedAt: number): FaceTask {

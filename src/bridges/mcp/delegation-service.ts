@@ -6,6 +6,7 @@ import type { RemoteDirectory } from "../../delegation/directory.js";
 import type { RemoteRegistry } from "../../delegation/registry.js";
 import { DelegationToolset } from "./delegation-toolset.js";
 import type { McpEndpoint } from "./endpoint.js";
+import type { McpToolset } from "./tool.js";
 import { type CatalogOptions, ToolCatalog } from "./tool-catalog.js";
 
 /** Name of the MCP server inside a parent; reserved. */
@@ -35,6 +36,8 @@ export interface DelegationServiceOptions {
    */
   readonly elicitation?: boolean;
   /** What else the host knows of a run: whose it is, and what led to it. */
+  /** Gets the tools of a run when it begins, for parents that are served otherwise than by the endpoint. */
+  readonly opened?: (runId: string, toolset: McpToolset) => void;
   readonly describeRun?: (run: RunContext) => Omit<DelegatingRun, "runId" | "thread">;
 }
 
@@ -70,6 +73,7 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
         elicitation,
         ...defined({ budgetMs: syncBudgetMs }),
       });
+      options.opened?.(runId, toolset);
       const access = endpoint.addRun(run.token, toolset);
       const ignoreChanges = registry.onChange(() => access.toolsChanged());
       const longest = Math.max(
