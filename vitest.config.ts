@@ -8,6 +8,7 @@ export default defineConfig({
     globalSetup: ["test/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,
+    setupFiles: ["test/property-runs.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

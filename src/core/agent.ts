@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import type { ApprovalHandler, PermissionMode } from "./approval.js";
+import { type ApprovalHandler, needsApprovals, type PermissionOptions } from "./approval.js";
 import { type Clock, systemClock } from "./clock.js";
 import { defined } from "./defined.js";
 import type { Driver } from "./driver.js";
@@ -8,7 +8,7 @@ import type { McpServer } from "./mcp-server.js";
 import { Run } from "./run.js";
 import type { RunEvent, UserMessage } from "./run-event.js";
 import type { RunService } from "./run-service.js";
-import { createMemoryThreadStore, type ThreadMode, type ThreadStore } from "./thread.js";
+import { createMemoryThreadStore, type ThreadChoice, type ThreadStore } from "./thread.js";
 
 /** Options of {@link createAgent}; all have defaults that suit a developer's machine. */
 export interface AgentOptions {
@@ -20,8 +20,11 @@ export interface AgentOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly mcpServers?: readonly McpServer[];
   readonly services?: readonly RunService[];
-  /** `ask` by default. */
-  readonly permissions?: PermissionMode;
+  /**
+   * Who decides what the program asks: for permissions alone, or by kind (`permission`, `plan`, `question`). `ask` by default.
+   * Anything but `allow` is refused with `capability_unsupported` when the driver's program never asks.
+   */
+  readonly permissions?: PermissionOptions;
   /** Decides approvals in code before a person is asked. */
   readonly onApproval?: ApprovalHandler;
   /** Milliseconds until an unanswered approval is denied; 5 minutes by default. */
@@ -32,12 +35,15 @@ export interface AgentOptions {
 }
 
 /** Options of one run. */
-export interface RunOptions {
+export interface RunOptions extends ThreadChoice {
   readonly runId?: string;
   /** Opaque key of the conversation. Without one the run stands alone. */
   readonly thread?: string;
-  /** `continue` by default. */
-  readonly threadMode?: ThreadMode;
+  /**
+   * What was said in this conversation before, elsewhere. The program is told it before the prompt, but only when it has no
+   * conversation of its own to go on from.
+   */
+  readonly history?: string;
   /** Cancels the run when it aborts. */
   readonly signal?: AbortSignal;
   readonly mcpServers?: readonly McpServer[];
@@ -92,6 +98,7 @@ export function createAgent(driver: Driver, options: AgentOptions = {}): Agent {
         services: [...(options.services ?? []), ...(run.services ?? [])],
         approvals: {
           permissions: options.permissions ?? "ask",
+          required: options.permissions !== undefined && needsApprovals(options.permissions),
           timeoutMs: options.approvalTimeoutMs ?? 300_000,
           ...defined({ handler: options.onApproval }),
         },
@@ -99,8 +106,20 @@ export function createAgent(driver: Driver, options: AgentOptions = {}): Agent {
         createId,
         ...(run.thread === undefined
           ? {}
-          : { thread: { key: run.thread, mode: run.threadMode ?? "continue", store: threads } }),
-        ...defined({ signal: run.signal, onEvent: run.onEvent, metadata: run.metadata }),
+          : {
+              thread: {
+                key: run.thread,
+                mode: run.threadMode ?? "continue",
+                store: threads,
+                ...defined({ from: run.threadFrom }),
+              },
+            }),
+        ...defined({
+          signal: run.signal,
+          onEvent: run.onEvent,
+          metadata: run.metadata,
+          history: run.history,
+        }),
       });
     },
   };

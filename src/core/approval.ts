@@ -29,5 +29,28 @@ export type ApprovalHandler = (
   signal: AbortSignal,
 ) => Promise<ApprovalDecision | undefined> | ApprovalDecision | undefined;
 
-/** What happens to a permission request when nobody decided in code. `ask`: a person decides, `allow` and `deny` answer at once. */
+/** What happens to a request. `ask`: code or a person decides, `allow` and `deny` answer at once. */
 export type PermissionMode = "ask" | "allow" | "deny";
+
+/**
+ * What happens to requests of each kind; kinds that are not named are asked. A mode alone is that of permissions. A question that is
+ * allowed gets the first of the answers that the program proposes; one without proposals is denied.
+ */
+export type PermissionOptions =
+  | PermissionMode
+  | { readonly [Kind in ApprovalRequest["kind"]]?: PermissionMode };
+
+/** What happens to requests of this kind. */
+export function permissionMode(
+  permissions: PermissionOptions,
+  kind: ApprovalRequest["kind"],
+): PermissionMode {
+  if (typeof permissions === "string") return kind === "permission" ? permissions : "ask";
+  return permissions[kind] ?? "ask";
+}
+
+/** Whether these options say more than that everything may happen, and so need a program that asks. */
+export function needsApprovals(permissions: PermissionOptions): boolean {
+  const modes = typeof permissions === "string" ? [permissions] : Object.values(permissions);
+  return modes.some((mode) => mode !== "allow");
+}

@@ -1,12 +1,21 @@
-import type { ApprovalDecision, ApprovalHandler, ApprovalRequest, PermissionMode } from "./approval.js";
+import {
+  type ApprovalDecision,
+  type ApprovalHandler,
+  type ApprovalRequest,
+  type PermissionOptions,
+  permissionMode,
+} from "./approval.js";
 import type { Clock } from "./clock.js";
 import type { CreateId } from "./ids.js";
+import { proposedAnswer } from "./proposed-answer.js";
 import type { ApprovalResolver, RunEvent } from "./run-event.js";
 
 /** How a run decides what its agent asks. */
 export interface ApprovalOptions {
-  readonly permissions: PermissionMode;
+  readonly permissions: PermissionOptions;
   readonly handler?: ApprovalHandler;
+  /** Whether somebody counts on being asked: the program has to be one that asks. */
+  readonly required?: boolean;
   /** Milliseconds until a request is denied by itself. */
   readonly timeoutMs: number;
 }
@@ -31,11 +40,9 @@ export class Approvals {
     withdrawn: AbortSignal,
   ): Promise<ApprovalDecision> {
     if (this.#closed) return { decision: "deny", message: "The run is over." };
-    if (question.kind === "permission" && this.options.permissions !== "ask") {
-      return this.options.permissions === "allow"
-        ? { decision: "approve" }
-        : { decision: "deny", message: "Not permitted by the host's policy." };
-    }
+    const mode = permissionMode(this.options.permissions, question.kind);
+    if (mode === "deny") return { decision: "deny", message: "Not permitted by the host's policy." };
+    if (mode === "allow") return allowed(question);
     const approval: ApprovalRequest = {
       ...question,
       approvalId: this.createId("apr"),
@@ -91,4 +98,13 @@ export class Approvals {
       settle({ decision: "deny", message: "The host's approval handler failed." }, "policy");
     }
   }
+}
+
+/** A yes, and for a question the answer that it proposes itself. */
+function allowed({ kind, schema }: Pick<ApprovalRequest, "kind" | "schema">): ApprovalDecision {
+  if (kind !== "question") return { decision: "approve" };
+  const input = proposedAnswer(schema);
+  return input === undefined
+    ? { decision: "deny", message: "Nobody is here to answer. Decide by yourself." }
+    : { decision: "approve", input };
 }

@@ -130,7 +130,6 @@ describe("the grammar of a run's events", () => {
           );
         },
       ),
-      { numRuns: 500 },
     );
   });
 });

@@ -53,7 +53,15 @@ export interface RunSetup {
   readonly env: Readonly<Record<string, string>>;
   readonly mcpServers: readonly McpServer[];
   readonly services: readonly RunService[];
-  readonly thread?: { readonly key: string; readonly mode: ThreadMode; readonly store: ThreadStore };
+  readonly thread?: {
+    readonly key: string;
+    readonly mode: ThreadMode;
+    readonly store: ThreadStore;
+    /** Whose conversation is forked; the thread's own by default. */
+    readonly from?: string;
+  };
+  /** What was said before, for a program that has no conversation to go on from. */
+  readonly history?: string;
   readonly approvals: ApprovalOptions;
   readonly clock: Clock;
   readonly createId: CreateId;
@@ -167,7 +175,7 @@ export class Run {
       ...setup.mcpServers,
       ...this.#attachments.flatMap((attachment) => attachment.mcpServers ?? []),
     ];
-    requireCapabilities(setup.driver, mcpServers, setup.thread?.mode);
+    requireCapabilities(setup, mcpServers);
     const description = setup.driver.describe();
     const extra = Object.assign(
       {},
@@ -178,7 +186,10 @@ export class Run {
     if (this.#abort.signal.aborted) return { status: "cancelled" };
     const request: DriverRequest = {
       runId,
-      prompt: setup.prompt,
+      prompt:
+        resume === undefined && setup.history !== undefined
+          ? `${setup.history}\n\n${setup.prompt}`
+          : setup.prompt,
       workspace,
       env: programEnvironment(process.env, description.environment ?? [], extra),
       mcpServers: mcpServers.map((server) => expandRunVariables(server, { RUN_ID: runId, RUN_TOKEN: token })),
@@ -236,13 +247,14 @@ export class Run {
   async #resumePoint(driver: string): Promise<DriverRequest["resume"]> {
     const thread = this.#setup.thread;
     if (thread === undefined || thread.mode === "new") return undefined;
-    const checkpoint = await thread.store.get(thread.key);
+    const key = thread.from ?? thread.key;
+    const checkpoint = await thread.store.get(key);
     const usable = checkpoint?.driver === driver && checkpoint.workspace === this.#setup.workspace;
     if (checkpoint && usable) return { checkpoint, fork: thread.mode === "fork" };
     if (thread.mode === "continue") return undefined;
     throw new TroupeError(
       "resume_failed",
-      `Thread ${thread.key} has no finished run of ${driver} in this workspace to go on from.`,
+      `Thread ${key} has no finished run of ${driver} in this workspace to go on from.`,
     );
   }
 
@@ -287,11 +299,8 @@ export class Run {
   }
 }
 
-function requireCapabilities(
-  driver: Driver,
-  servers: readonly McpServer[],
-  mode: ThreadMode | undefined,
-): void {
+function requireCapabilities({ driver, thread, approvals }: RunSetup, servers: readonly McpServer[]): void {
+  const mode = thread?.mode;
   const { name, capabilities } = driver.describe();
   const refuse = (what: string) => {
     throw new TroupeError("capability_unsupported", `The ${name} driver cannot ${what}.`);
@@ -302,6 +311,12 @@ function requireCapabilities(
     refuse("use MCP servers over stdio");
   if (!capabilities.resume && mode === "resume") refuse("resume a thread");
   if (!capabilities.fork && mode === "fork") refuse("fork a thread");
+  if (thread?.from !== undefined && mode !== "fork")
+    throw new TroupeError("invalid_input", "Only a fork begins with the conversation of another thread.");
+  if (!capabilities.approvals && approvals.required === true)
+    refuse("ask before it does something: only permissions that allow everything fit it");
+  if (!capabilities.approvals && approvals.handler)
+    refuse("ask for approvals, so onApproval would never be called");
   const names = servers.map((server) => server.name);
   const twice = names.find((server, index) => names.indexOf(server) !== index);
   if (twice !== undefined) throw new TroupeError("invalid_input", `Two MCP servers are named "${twice}".`);

@@ -8,6 +8,14 @@ export interface ThreadCheckpoint {
 /** How a run relates to its thread. `continue` goes on if there is something to go on from, `resume` insists on it. */
 export type ThreadMode = "continue" | "resume" | "fork" | "new";
 
+/** Which conversation a run goes on with. */
+export interface ThreadChoice {
+  /** `continue` by default. */
+  readonly threadMode?: ThreadMode;
+  /** With `fork` only: the thread whose conversation is forked; the run's own by default. */
+  readonly threadFrom?: string;
+}
+
 /** Keeps the checkpoint of each thread. Keys are the host's, opaque. */
 export interface ThreadStore {
   get(thread: string): Promise<ThreadCheckpoint | undefined>;

@@ -360,7 +360,6 @@ describe("property", () => {
           expect(bench.left).toEqual(NOTHING);
         },
       ),
-      { numRuns: 300 },
     );
   });
 });

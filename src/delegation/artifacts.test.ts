@@ -102,7 +102,6 @@ describe("assembling", () => {
           expect(Buffer.from((await store.get("del-1", "a"))?.bytes ?? [])).toEqual(Buffer.from(bytes));
         },
       ),
-      { numRuns: 200 },
     );
   });
 });
@@ -199,7 +198,6 @@ describe("names are the host's, not the remote's", () => {
           expect(decodeURIComponent(uri?.split("/").at(-1) ?? "")).toBe(made);
         },
       ),
-      { numRuns: 500 },
     );
   });
 

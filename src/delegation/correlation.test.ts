@@ -227,7 +227,6 @@ describe("property: over all interleavings of the two channels", () => {
         });
         expect(clock.pending).toBe(0);
       }),
-      { numRuns: 300 },
     );
   });
 });

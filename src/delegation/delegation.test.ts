@@ -273,10 +273,7 @@ describe("a delegation", () => {
 
 describe("properties (S1 22)", () => {
   const any = (check: (played: Played, inputs: readonly DelegationInput[]) => void) =>
-    fc.assert(
-      fc.property(delegationInputs, (inputs) => check(play(inputs), inputs)),
-      { numRuns: 2_000 },
-    );
+    fc.assert(fc.property(delegationInputs, (inputs) => check(play(inputs), inputs)));
 
   it("started first, exactly one terminal last, and the end is always reached", () => {
     any(({ events, state, effects }) => {
@@ -397,7 +394,6 @@ describe("properties (S1 22)", () => {
           state = step.state;
         }
       }),
-      { numRuns: 300 },
     );
   });
 });
@@ -462,7 +458,6 @@ describe("a delegation whose run ends before it", () => {
         expect(text(events)).toBe(text(plain.events));
         expect(events.filter(isSubagentTerminal)).toHaveLength(1);
       }),
-      { numRuns: 1_000 },
     );
   });
 });

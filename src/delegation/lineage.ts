@@ -17,8 +17,8 @@ export type LineageStep = Readonly<z.infer<typeof step>>;
 /** Delegations that led to one another, the oldest first. */
 export type Lineage = readonly LineageStep[];
 
-/** Longer than any policy allows; what claims more is cut, and refused by its depth all the same. */
-const MAX_STEPS = 16;
+/** Steps of a lineage: more than any policy allows; what claims more is cut, and refused by its depth all the same. */
+export const MAX_LINEAGE = 16;
 
 /** Key of Troupe's own member in the metadata of messages. */
 export const METADATA_KEY = "troupe";
@@ -30,12 +30,12 @@ export const METADATA_KEY = "troupe";
 export function lineageOf(metadata: unknown): Lineage {
   const shape = z.object({ [METADATA_KEY]: z.object({ lineage: z.array(step) }) });
   const parsed = shape.safeParse(metadata);
-  return parsed.success ? (parsed.data[METADATA_KEY]?.lineage.slice(-MAX_STEPS) ?? []) : [];
+  return parsed.success ? (parsed.data[METADATA_KEY]?.lineage.slice(-MAX_LINEAGE) ?? []) : [];
 }
 
 /** `lineage` with one delegation more. */
 export function extendLineage(lineage: Lineage, next: LineageStep): Lineage {
-  return [...lineage, next].slice(-MAX_STEPS);
+  return [...lineage, next].slice(-MAX_LINEAGE);
 }
 
 /** Whether an agent is at work further up already. */

@@ -104,7 +104,6 @@ describe("packing", () => {
           }
         },
       ),
-      { numRuns: 300 },
     );
   });
 });

@@ -87,6 +87,5 @@ export async function checkAnyReader(create: CreateJournal): Promise<void> {
         await journal.close();
       },
     ),
-    { numRuns: 200 },
   );
 }

@@ -138,7 +138,6 @@ describe("SseParser", () => {
         const cuts = positions.map((position) => Math.min(position, bytes.length));
         expect(parse(bytes, cuts)).toEqual(parse(bytes));
       }),
-      { numRuns: 1000 },
     );
   });
 
@@ -155,7 +154,6 @@ describe("SseParser", () => {
           frames.map(({ id, event, data }) => ({ id, event, data: data.replaceAll(/\r\n?/g, "\n") })),
         );
       }),
-      { numRuns: 500 },
     );
   });
 });

@@ -103,7 +103,6 @@ describe("case 087: any run with any delegations side by side is valid", () => {
         });
         await verify(frames, version);
       }),
-      { numRuns: 200 },
     );
   });
 });

@@ -104,7 +104,6 @@ describe("parseCard", () => {
           }
         },
       ),
-      { numRuns: 500 },
     );
     for (const text of ["null", "[]", "{}", '"x"', '{"name":"x","supportedInterfaces":[]}']) {
       expect(parseCard(text)).toBeUndefined();

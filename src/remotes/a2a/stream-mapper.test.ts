@@ -388,6 +388,5 @@ test("whatever a stream holds, the mapper ends at most once and never throws", (
       if (mapper.over) expect(signals.at(-1)).toBe(ends[0]);
       if (signals.length > 0) expect(signals[0]?.type).toBe("accepted");
     }),
-    { numRuns: 500 },
   );
 });
