@@ -18,7 +18,7 @@ test("the command line is the app-server and nothing secret", () => {
   ]);
 });
 
-test("a server that the host gives is needed and trusted; another may be missing and is asked for", () => {
+test("case 015: a server that the host gives is needed and trusted; another may be missing and is asked for; limits are written out", () => {
   const trusted = { ...server, trusted: true, parallel: true, timeoutMs: 90_500 };
   const stdio: McpServer = {
     name: "s",

@@ -203,6 +203,62 @@ describe("a2a against servers that misbehave", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("case 075: an answer that is taken under another task id goes on there, is asked about there, and once", async () => {
+    const status = (taskId: string, state: string, text?: string) => ({
+      statusUpdate: {
+        taskId,
+        contextId: "c-1",
+        status: {
+          state,
+          ...(text === undefined
+            ? {}
+            : { message: { messageId: "q", role: "ROLE_AGENT", parts: [{ text }] } }),
+        },
+      },
+    });
+    let sends = 0;
+    const { url, calls } = await serve((rpc, response) => {
+      if (rpc.method === "CancelTask")
+        return reply(response, rpc, {
+          id: rpc.params.id,
+          contextId: "c-1",
+          status: { state: "TASK_STATE_CANCELED" },
+        });
+      if (rpc.method === "GetTask") {
+        const task = { id: rpc.params.id, contextId: "c-1", status: { state: "TASK_STATE_WORKING" } };
+        return reply(response, rpc, task);
+      }
+      if (sends++ === 0)
+        return events(response, rpc, [accepted, status("t-1", "TASK_STATE_INPUT_REQUIRED", "Which?")], false);
+      events(response, rpc, [
+        { task: { ...accepted.task, id: "t-2" } },
+        status("t-2", "TASK_STATE_COMPLETED"),
+      ]);
+    });
+    const agent = remote(url);
+    const signals: RemoteSignal[] = [];
+    for await (const signal of agent.start(task("x"), never())) {
+      signals.push(signal);
+      if (signal.type === "input_required")
+        await agent.answer?.({ taskId: "t-1", contextId: "c-1" }, { text: "this" }, never());
+    }
+    expect(typesOf(signals.filter(({ type }) => type !== "status"))).toEqual([
+      "accepted",
+      "input_required",
+      "accepted",
+      "completed",
+    ]);
+    expect(signals.flatMap((signal) => (signal.type === "accepted" ? signal.taskId : []))).toEqual([
+      "t-1",
+      "t-2",
+    ]);
+    expect(calls.filter(({ method }) => /Message/.test(method))).toHaveLength(2);
+    expect(await agent.cancel({ taskId: "t-2" }, { delegationId: "d-1", reason: "r" }, never())).toEqual({
+      outcome: "cancelled",
+    });
+    expect(calls.at(-1)?.params.id).toBe("t-2");
+  });
+
   test.each([
     ["cut in the middle of an event", 'data: {"jsonrpc":"2.0","id":1,"result":{"statusUpd'],
     ["no JSON", "data: not json\n\n"],

@@ -363,7 +363,7 @@ describe("a2a with other settings of a real agent", () => {
   });
 
   test.each(["jsonrpc", "rest"] as const)(
-    "an agent that cannot stream is polled over %s",
+    "case 056: an agent that cannot stream is polled over %s, and gives one text",
     async (binding) => {
       const agent = await start({ streaming: false, binding, paceMs: 30 });
       const clock = new HurriedClock(20);

@@ -198,7 +198,7 @@ describe("artifacts that are text", () => {
     expect(Object.values(files(signals))[0]).toMatch(/\|x$/);
   });
 
-  test("case 048: chunks join with nothing between; an unknown id is begun by an append; equal chunks all count", () => {
+  test("cases 048, 054: chunks join with nothing between; an unknown id is begun by an append; equal chunks all count", () => {
     const chunk = (text: string) => artifact("a", [{ text }], { append: true });
     expect(
       texts(map([chunk("Hel"), chunk("lo, wor"), chunk("ld!"), chunk("ha"), chunk("ha"), chunk("")])),
