@@ -28,6 +28,7 @@ export interface DelegationState {
   readonly objective: string;
   readonly correlation: CorrelationLevel;
   readonly cardFingerprint?: string;
+  readonly cardChangedFrom?: string;
   /** Until it is recorded with the start. */
   readonly audit?: DelegationAudit;
   /** The run is over, and nothing was said of the delegation since. */
@@ -99,6 +100,7 @@ export function newDelegation(
   identity: DelegationState["identity"],
   details: Pick<DelegationState, "objective" | "correlation" | "maxResultBytes"> & {
     readonly cardFingerprint?: string;
+    readonly cardChangedFrom?: string;
     readonly audit?: DelegationAudit;
     readonly inputRequired?: InputPolicy;
     readonly responseMode?: ResponseMode;

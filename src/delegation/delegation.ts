@@ -140,14 +140,14 @@ class Step {
 
   #start(): void {
     if (this.state.started) return;
-    const { audit, ...rest } = this.state;
+    const { audit, cardChangedFrom, ...rest } = this.state;
     const { objective, correlation, cardFingerprint } = rest;
     this.state = { ...rest, started: true, phase: rest.phase === "new" ? "working" : rest.phase };
     this.#emit({
       type: "subagent.started",
       objective: startOf(objective, MAX_WORDS),
       correlation,
-      ...defined({ cardFingerprint, audit }),
+      ...defined({ cardFingerprint, cardChangedFrom, audit }),
     });
   }
 

@@ -95,7 +95,7 @@ describe("starting", () => {
     expect(bench.left).toEqual(NOTHING);
   });
 
-  it("a card that changed since the last time is the one that is told", async () => {
+  it("a card that changed since the last time is the one that is told, and that it changed is told once", async () => {
     const bench = new DelegationBench();
     await bench.registry.probe(1_000);
     bench.remote.onDescribe = async () => ({
@@ -107,7 +107,15 @@ describe("starting", () => {
     });
     await bench.call();
     await bench.clock.advance(250);
-    expect(bench.events[0]).toMatchObject({ agentName: "New", cardFingerprint: "f2" });
+    expect(bench.events[0]).toMatchObject({
+      agentName: "New",
+      cardFingerprint: "f2",
+      cardChangedFrom: "f1",
+    });
+    await bench.call();
+    await bench.clock.advance(250);
+    expect(bench.events[1]).toMatchObject({ type: "subagent.started", cardFingerprint: "f2" });
+    expect(bench.events[1]).not.toHaveProperty("cardChangedFrom");
   });
 
   it("cases 104, 115: it is shown soon, whether the remote has accepted or not", async () => {

@@ -104,6 +104,8 @@ export type SubagentChange =
       readonly objective: string;
       readonly correlation: CorrelationLevel;
       readonly cardFingerprint?: string;
+      /** The card was another one when the agent was last heard of; told with the first delegation afterwards. */
+      readonly cardChangedFrom?: string;
       readonly audit?: DelegationAudit;
     }
   /** The run is over and the delegation goes on; what it does from now on belongs to no run's own time. */

@@ -29,6 +29,8 @@ export class RemoteRegistry implements RemoteDirectory {
   readonly #directories = new Map<string, RemoteDirectory>();
   readonly #entries = new Map<string, RemoteEntry>();
   readonly #states = new Map<string, RemoteState>();
+  /** Fingerprints of cards that have changed since, until that is told. */
+  readonly #changedFrom = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
   #version = 0;
 
@@ -84,6 +86,13 @@ export class RemoteRegistry implements RemoteDirectory {
   /** Grows whenever more, or something else, is known of a remote. */
   get version(): number {
     return this.#version;
+  }
+
+  /** The fingerprint that an agent's card had before it changed. Told once for each change. */
+  takeChange(key: string): string | undefined {
+    const before = this.#changedFrom.get(key);
+    this.#changedFrom.delete(key);
+    return before;
   }
 
   /** Calls `listener` when what is known of a remote changes. @returns what ends that. */
@@ -144,6 +153,8 @@ export class RemoteRegistry implements RemoteDirectory {
     this.#states.set(state.key, state);
     const news = (before?.description === undefined) !== (state.description === undefined);
     const changed = news || before?.description?.fingerprint !== state.description?.fingerprint;
+    const [known, now] = [before?.description?.fingerprint, state.description?.fingerprint];
+    if (known !== undefined && now !== undefined && known !== now) this.#changedFrom.set(state.key, known);
     if (changed || before?.status !== state.status) this.#version++;
     if (changed) for (const listener of this.#listeners) listener();
   }

@@ -287,7 +287,7 @@ export class RunDelegations {
             responseMode: entry.policy.responseMode,
             inputRequired: entry.policy.inputRequired,
             audit: auditOf(this.run, call, parts, task, entry.policy),
-            ...defined({ cardFingerprint: fingerprint }),
+            ...defined({ cardFingerprint: fingerprint, cardChangedFrom: registry.takeChange(request.agent) }),
           },
         ),
       );

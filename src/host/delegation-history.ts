@@ -11,6 +11,8 @@ export interface HistoryItem {
   /** The remote's own word for its state. */
   readonly status?: string;
   readonly message?: string;
+  /** With the start, when the agent's card is not what it was. */
+  readonly cardChangedFrom?: string;
   /** Who asked, and what was sent; with the start. */
   readonly audit?: DelegationAudit;
 }
@@ -33,7 +35,11 @@ export async function delegationHistory(
       const status = "status" in event ? { status: event.status } : {};
       const message = "message" in event && event.message !== undefined ? { message: event.message } : {};
       const audit = "audit" in event && event.audit !== undefined ? { audit: event.audit } : {};
-      history.push({ cursor, time, type: event.type, ...status, ...message, ...audit });
+      const changed =
+        "cardChangedFrom" in event && event.cardChangedFrom !== undefined
+          ? { cardChangedFrom: event.cardChangedFrom }
+          : {};
+      history.push({ cursor, time, type: event.type, ...status, ...message, ...audit, ...changed });
       if (isSubagentTerminal(event)) return history;
     }
   }
