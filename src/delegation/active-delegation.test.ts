@@ -415,7 +415,9 @@ describe("a remote that asks", () => {
     });
     answering.resolve();
     await first;
-    expect(taken).toEqual([[{ taskId: "task-1", contextId: "ctx-1" }, { text: "the blue one" }]]);
+    expect(taken).toEqual([
+      [{ taskId: "task-1", contextId: "ctx-1", run: { runId: "run-1" } }, { text: "the blue one" }],
+    ]);
     bench.task.send({ type: "completed", message: "Blue it is." });
     expect(await answer).toMatchObject({ status: "completed", summary: "Blue it is." });
     expect(bench.types()).toEqual(["started", "input_required", "input_resolved", "finished"]);

@@ -8,6 +8,7 @@ import type { DelegationErrorCode, SubagentEvent } from "./events.js";
 import type { DelegationPolicy } from "./policy.js";
 import type {
   RemoteAgent,
+  RemoteCaller,
   RemoteCancelAnswer,
   RemoteInput,
   RemoteQuestion,
@@ -68,6 +69,7 @@ export class ActiveDelegation {
   #gone: (() => void)[] = [];
   #questionTimer: Timer | undefined;
   #replying = false;
+  #caller: RemoteCaller | undefined;
   #followed = false;
   #heardAt = 0;
   #silence: Timer | undefined;
@@ -164,6 +166,7 @@ export class ActiveDelegation {
 
   /** Starts the remote's task. Call once. */
   start(task: RemoteTask): void {
+    this.#caller = task.run;
     const { clock, timeoutMs } = this.setup;
     this.#timers.push(
       clock.timer(SHOW_AFTER_MS, () => this.apply({ type: "show" })),
@@ -359,7 +362,7 @@ export class ActiveDelegation {
   #reference(): RemoteTaskReference | undefined {
     const { remoteTaskId, remoteContextId } = this.#state.identity;
     if (remoteTaskId === undefined) return undefined;
-    return { taskId: remoteTaskId, ...defined({ contextId: remoteContextId }) };
+    return { taskId: remoteTaskId, ...defined({ contextId: remoteContextId, run: this.#caller }) };
   }
 }
 

@@ -25,6 +25,7 @@ describe("starting", () => {
     expect(bench.task.task).toEqual({
       delegationId: "del-1",
       messageId: "msg-2",
+      run: { runId: "run-1" },
       text: "Find out\n\nBe brief.\n\nContext:\nMonday.",
       artifacts: [],
       metadata: {

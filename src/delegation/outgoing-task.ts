@@ -30,6 +30,7 @@ export function outgoingTask(run: DelegatingRun, parts: OutgoingTaskParts): Remo
   return {
     delegationId,
     messageId,
+    run: { runId, ...defined({ tenant: run.tenant }) },
     text: requestText(request),
     artifacts: inputs.map(({ artifact }) => artifact),
     metadata: {

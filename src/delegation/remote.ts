@@ -19,6 +19,13 @@ export interface RemoteDescription {
   readonly fingerprint?: string;
 }
 
+/** For whom a remote works; a host may choose the credential by it. */
+export interface RemoteCaller {
+  readonly runId: string;
+  /** On a host with tenants. */
+  readonly tenant?: string;
+}
+
 /** A file or text that goes with a task: its bytes, or where the remote may fetch them while it works. */
 export type RemoteInputArtifact = {
   readonly name: string;
@@ -30,6 +37,7 @@ export interface RemoteTask {
   readonly delegationId: string;
   /** Sent as the message's id, the same on any retry. */
   readonly messageId: string;
+  readonly run?: RemoteCaller;
   /** The whole text for the remote: objective, prompt and context. */
   readonly text: string;
   readonly artifacts: readonly RemoteInputArtifact[];
@@ -45,6 +53,7 @@ export interface RemoteTask {
 export interface RemoteTaskReference {
   readonly taskId: string;
   readonly contextId?: string;
+  readonly run?: RemoteCaller;
 }
 
 /** A piece of an artifact. `mode` says what it does to what came before under the same id. */

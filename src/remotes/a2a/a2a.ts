@@ -151,7 +151,7 @@ class A2aRemote implements RemoteAgent {
         channel.cancel(
           this.#veil.real(reference.taskId),
           { delegationId, reason },
-          { signal: own, delegationId },
+          { signal: own, delegationId, ...defined({ run: reference.run }) },
         ),
       );
       const answer = verdict(stateWord(task.status?.state), isFinal(task.status?.state));
@@ -173,7 +173,7 @@ class A2aRemote implements RemoteAgent {
     try {
       const { channel } = await this.#connector.reconnect(signal);
       const { task } = await withOwnSignal(signal, (own) =>
-        channel.get(this.#veil.real(reference.taskId), { signal: own }),
+        channel.get(this.#veil.real(reference.taskId), { signal: own, ...defined({ run: reference.run }) }),
       );
       const { status } = task;
       return { over: isFinal(status?.state), remoteStatus: stateWord(status?.state) };

@@ -1,4 +1,5 @@
 import type { SendMessageRequest, StreamResponse, Task } from "@a2a-js/sdk";
+import type { RemoteCaller } from "../../delegation/remote.js";
 
 /** One thing that a remote said, in the shape of version 1.0 whichever version it speaks. */
 export interface Delivery {
@@ -13,6 +14,7 @@ export interface Delivery {
 export interface CallOptions {
   readonly signal: AbortSignal;
   readonly delegationId?: string;
+  readonly run?: RemoteCaller;
   /** W3C trace context, sent as the header of this name. */
   readonly traceparent?: string;
 }

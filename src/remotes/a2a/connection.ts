@@ -1,6 +1,7 @@
 import { AgentCard } from "@a2a-js/sdk";
 import { ClientFactory, RestTransportFactory } from "@a2a-js/sdk/client";
 import { systemClock } from "../../core/clock.js";
+import { defined } from "../../core/defined.js";
 import type { AnswerHead } from "../../wire/exchange.js";
 import { createGuardedClient, type GuardedClient } from "../../wire/guarded-client.js";
 import { createGuardedFetch, type GuardedFetch } from "../../wire/guarded-fetch.js";
@@ -119,11 +120,11 @@ export class Connector {
   }
 
   #authorized<T>(
-    { delegationId, traceparent }: CallOptions,
+    { delegationId, run: whose, traceparent }: CallOptions,
     run: (headers: Readonly<Record<string, string>>) => Promise<T>,
   ): Promise<T> {
     const agent = this.#options.name;
-    const context: CredentialContext = delegationId === undefined ? { agent } : { agent, delegationId };
+    const context: CredentialContext = { agent, ...defined({ delegationId }), ...whose };
     if (traceparent === undefined) return this.#credentials.use(context, run);
     return this.#credentials.use(context, (headers) => run({ ...headers, traceparent }));
   }

@@ -411,8 +411,8 @@ export class TaskRun {
   }
 
   #options(): CallOptions {
-    const { delegationId, traceparent } = this.#task;
-    return { signal: this.#call.signal, delegationId, ...defined({ traceparent }) };
+    const { delegationId, run, traceparent } = this.#task;
+    return { signal: this.#call.signal, delegationId, ...defined({ run, traceparent }) };
   }
 
   #closedMessage(): string {
