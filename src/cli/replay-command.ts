@@ -10,10 +10,11 @@ import { TroupeError } from "../core/errors.js";
 import { isRunTerminal } from "../core/run-event.js";
 import { threadIdOf, threadKey } from "../host/authoriser.js";
 import type { Journal, RecordedSpan } from "../journal/journal.js";
+import { createRedisJournal } from "../journal/redis-journal.js";
 import { createSqliteJournal } from "../journal/sqlite-journal.js";
 import { auditRecord } from "./audit-record.js";
 import { EXIT } from "./exit-code.js";
-import { DEFAULT_JOURNAL, journalFile } from "./storage.js";
+import { DEFAULT_JOURNAL, isRedis, journalFile } from "./storage.js";
 import { JsonPrinter } from "./tree/json-printer.js";
 import { PlainPrinter } from "./tree/plain-printer.js";
 import type { Printer } from "./tree/printer.js";
@@ -34,14 +35,13 @@ const WIDTH = 100;
 
 /** `troupe replay`: shows a thread, a run or a delegation from a journal on disk, which a host may be writing to meanwhile. */
 export async function replayCommand(id: string, options: ReplayOptions): Promise<number> {
-  const file = fileOf(options);
+  const place = placeOf(options);
   // What programs read, and what takes its time, is told piece by piece as it was.
   const exact = options.json === true || options.speed !== undefined;
-  const journal = await createSqliteJournal<ThreadEvent>({
-    file,
-    readOnly: true,
-    ...(exact ? { mergeBeyond: Number.POSITIVE_INFINITY } : {}),
-  });
+  const limits = exact ? { mergeBeyond: Number.MAX_SAFE_INTEGER } : {};
+  const journal = await (isRedis(place)
+    ? createRedisJournal<ThreadEvent>({ url: place, ...limits })
+    : createSqliteJournal<ThreadEvent>({ file: place, readOnly: true, ...limits }));
   // Waiting for the next entry's time is the only thing that goes on then.
   const keepAlive = setInterval(() => undefined, 2 ** 30);
   process.stdout.once("error", () => process.exit(EXIT.done));
@@ -55,7 +55,7 @@ export async function replayCommand(id: string, options: ReplayOptions): Promise
     if (entries === undefined) {
       throw new TroupeError(
         "invalid_input",
-        `There is no thread, run or delegation "${id}" in ${file}. Their ids are in the console and in what "troupe run --json" prints; --journal names another journal.`,
+        `There is no thread, run or delegation "${id}" in ${isRedis(place) ? "Redis" : place}. Their ids are in the console and in what "troupe run --json" prints; --journal names another journal.`,
       );
     }
     await show(paced(entries, options.speed), options);
@@ -66,18 +66,19 @@ export async function replayCommand(id: string, options: ReplayOptions): Promise
   }
 }
 
-function fileOf({ config: named, journal }: ReplayOptions): string {
+/** The path of a file, or the URL of a server. */
+function placeOf({ config: named, journal }: ReplayOptions): string {
   if (journal !== undefined) {
-    const file = journalFile(journal, process.cwd());
-    if (file === undefined) throw new ConfigError('--journal must be "sqlite:FILE".');
-    return file;
+    const place = isRedis(journal) ? journal : journalFile(journal, process.cwd());
+    if (place === undefined) throw new ConfigError('--journal must be "sqlite:FILE" or "redis://…".');
+    return place;
   }
   const config = named ?? findConfig(process.cwd());
   if (config === undefined) return resolve(DEFAULT_JOURNAL);
   const loaded = loadConfig(config, process.env);
   const { journal: configured = `sqlite:${DEFAULT_JOURNAL}` } = loaded.config;
-  const file = journalFile(configured, loaded.folder);
-  if (file !== undefined) return file;
+  const place = isRedis(configured) ? configured : journalFile(configured, loaded.folder);
+  if (place !== undefined) return place;
   throw new ConfigError(
     'The config keeps its journal in memory. Set "journal": "sqlite:FILE" to have one to replay.',
   );

@@ -26,7 +26,7 @@ const loaded = (journal?: string) => ({
 });
 
 describe("the journal of a config", () => {
-  it.each(["redis://x", "sqlite", "sqlite:", "file.db", ""])("%j is refused", (journal) =>
+  it.each(["redis:x", "sqlite", "sqlite:", "file.db", ""])("%j is refused", (journal) =>
     expect(() => loaded(journal)).toThrow(/sqlite:FILE/),
   );
 

@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { LoadedConfig } from "../config/load.js";
 import { errorText } from "../core/errors.js";
 import { createDurableStorage, type DurableStorage } from "../host/durable-storage.js";
+import { createRedisStorage } from "../host/redis-storage.js";
 
 /** Where `troupe serve` keeps its journal when the config does not say, from the config's folder. */
 export const DEFAULT_JOURNAL = join(".troupe", "journal.db");
@@ -15,13 +16,20 @@ export function journalFile(journal: string, folder: string): string | undefined
   return journal.startsWith("sqlite:") ? resolve(folder, journal.slice("sqlite:".length)) : undefined;
 }
 
+/** Whether a journal is a Redis server's. */
+export function isRedis(journal: string): boolean {
+  return /^rediss?:\/\//.test(journal);
+}
+
 /**
  * Opens what a config's `journal` names.
  * @returns `undefined` when everything stays in memory.
  * @throws JournalError.
  */
 export async function openStorage({ config, folder }: LoadedConfig): Promise<DurableStorage | undefined> {
-  const file = journalFile(config.journal ?? "memory", folder);
+  const { journal = "memory" } = config;
+  if (isRedis(journal)) return createRedisStorage({ url: journal });
+  const file = journalFile(journal, folder);
   return file === undefined ? undefined : createDurableStorage({ file });
 }
 

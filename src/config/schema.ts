@@ -1,26 +1,6 @@
 import { z } from "zod";
 import { policySchema } from "./policy-schema.js";
-
-const key = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "-" and "_", at most 64');
-
-const httpUrl = z.url({ protocol: /^https?$/, error: "must be a URL that begins with http:// or https://" });
-
-const auth = z.discriminatedUnion("mode", [
-  z.strictObject({ mode: z.literal("none") }),
-  z.strictObject({ mode: z.literal("bearer"), token: z.string().min(1) }),
-  z.strictObject({
-    mode: z.literal("api_key"),
-    key: z.string().min(1),
-    headerName: z.string().min(1).optional(),
-  }),
-  z.strictObject({
-    mode: z.literal("oauth2"),
-    tokenUrl: httpUrl,
-    clientId: z.string().min(1),
-    clientSecret: z.string().min(1),
-    scope: z.string().min(1).optional(),
-  }),
-]);
+import { httpUrl, key, subAgentSchema } from "./sub-agent-schema.js";
 
 const a2aSkill = z.strictObject({
   id: z.string().min(1),
@@ -56,12 +36,22 @@ const a2aAuth = z.discriminatedUnion("mode", [
   }),
 ]);
 
+const mode = z.enum(["ask", "allow", "deny"]);
+
+/** Who decides what an agent asks: its permissions alone, or by kind. */
+const permissions = z.union(
+  [mode, z.strictObject({ permission: mode.optional(), plan: mode.optional(), question: mode.optional() })],
+  { error: 'must be "ask", "allow" or "deny", or these by kind: permission, plan, question' },
+);
+
 const localAgent = z
   .strictObject({
     driver: z.enum(["claude", "codex"]),
     workspace: z.string().optional(),
     model: z.string().optional(),
-    permissions: z.enum(["ask", "allow", "deny"]).optional(),
+    permissions: permissions.optional(),
+    /** Milliseconds until an unanswered approval is denied. */
+    approvalTimeoutMs: z.int().positive().max(86_400_000).optional(),
     /** The program, when it is not on PATH under its usual name. */
     executable: z.string().optional(),
     /** What the program's shell and edits may touch; for `codex` only. */
@@ -74,31 +64,21 @@ const localAgent = z
     error: "is for codex only",
   });
 
-const subAgent = z.strictObject({
-  name: key,
-  protocol: z.literal("a2a").optional(),
-  agentCardUrl: httpUrl,
-  endpointUrlOverride: httpUrl.optional(),
-  auth: auth.optional(),
-  trustedOrigins: z.array(httpUrl).optional(),
-  /** Goes before the policy of all. */
-  policy: policySchema.optional(),
-});
-
 function hasUniqueNames(agents: readonly { readonly name: string }[]): boolean {
   return new Set(agents.map(({ name }) => name)).size === agents.length;
 }
 
-const journal = z.string().regex(/^memory$|^sqlite:./, 'must be "memory" or "sqlite:FILE"');
+const journal = z
+  .string()
+  .regex(/^memory$|^sqlite:.|^rediss?:\/\/./, 'must be "memory", "sqlite:FILE" or "redis://…"');
 
-/** The shape of `troupe.config.json`. */
-export const configSchema = z.strictObject({
+const shape = z.strictObject({
   $schema: z.string().optional(),
   /** None are needed to give the sub-agents to an MCP client. */
   agents: z.record(key, localAgent).default({}),
   subAgents: z
     .strictObject({
-      agents: z.array(subAgent).refine(hasUniqueNames, "two of them have the same name"),
+      agents: z.array(subAgentSchema).refine(hasUniqueNames, "two of them have the same name"),
       options: z
         .strictObject({
           responseMode: policySchema.shape.responseMode,
@@ -121,6 +101,15 @@ export const configSchema = z.strictObject({
     .optional(),
   /** Who may call the agents that are shown to A2A clients. */
   a2a: z.strictObject({ auth: a2aAuth }).optional(),
+});
+
+/** The shape of `troupe.config.json`. */
+export const configSchema = shape.superRefine(({ agents, subAgents }, context) => {
+  for (const [index, entry] of (subAgents?.agents ?? []).entries()) {
+    if (entry.agent === undefined || Object.hasOwn(agents, entry.agent)) continue;
+    const path = ["subAgents", "agents", index, "agent"];
+    context.addIssue({ code: "custom", path, message: `there is no "${entry.agent}" among the agents` });
+  }
 });
 
 /** A config that was checked. */

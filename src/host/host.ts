@@ -11,7 +11,7 @@ import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import { type CreateId, createId as defaultCreateId } from "../core/ids.js";
 import type { Run } from "../core/run.js";
-import { isRunTerminal } from "../core/run-event.js";
+import type { ThreadChoice } from "../core/thread.js";
 import { ArtifactLinks } from "../delegation/artifact-links.js";
 import { type ArtifactStore, createMemoryArtifactStore } from "../delegation/artifacts.js";
 import { Delegator } from "../delegation/delegator.js";
@@ -22,6 +22,7 @@ import type { RemoteAgent, RemoteInput } from "../delegation/remote.js";
 import { parseTraceparent } from "../delegation/trace-context.js";
 import type { Journal } from "../journal/journal.js";
 import { createMemoryJournal } from "../journal/memory-journal.js";
+import type { LocalRemote } from "../remotes/local/local-host.js";
 import { VERSION } from "../version.js";
 import { HEARTBEAT_MS } from "../wire/limits.js";
 import { type A2aHostOptions, createHostedFace } from "./a2a-host.js";
@@ -30,18 +31,21 @@ import { type Authorise, tenantOf, threadKey } from "./authoriser.js";
 import { externalParent } from "./external-parent.js";
 import { LateWork } from "./late-work.js";
 import { type Listener, listen } from "./listener.js";
+import { createLocalHost } from "./local-agents.js";
 import { recordedRuns } from "./recorded-run.js";
-import { closeAbandoned } from "./recovery.js";
+import { closeAbandoned, watchAbandoned } from "./recovery.js";
+import { runEntries } from "./run-entries.js";
 import { Runs, type RunsOptions } from "./runs.js";
 
 /** Options of {@link createHost}. */
 export interface HostOptions {
   /** Local agents by the key that routes name them with. */
   readonly agents: Readonly<Record<string, Agent>>;
-  /** Remote agents that the local ones may call. */
+  /** Agents that the local ones may call: remote ones, and others of this host. */
   readonly subAgents?: readonly (
     | RemoteAgent
-    | { readonly remote: RemoteAgent; readonly policy?: Partial<DelegationPolicy> }
+    | LocalRemote
+    | { readonly remote: RemoteAgent | LocalRemote; readonly policy?: Partial<DelegationPolicy> }
   )[];
   /** Policy of all sub-agents; each one's own goes before it. */
   readonly policy?: Partial<DelegationPolicy>;
@@ -83,6 +87,12 @@ export interface HostOptions {
   readonly createId?: CreateId;
 }
 
+/** Options of {@link Host.run}; all ids are made up by default. */
+export interface HostRunOptions extends ThreadChoice {
+  readonly threadId?: string;
+  readonly runId?: string;
+}
+
 /** A run that was started in code. */
 export interface HostRun {
   readonly runId: string;
@@ -102,11 +112,7 @@ export interface Host {
    * Runs an agent in code. It goes on without readers.
    * @throws TroupeError `agent_not_found`, `thread_busy`, `host_closed`, or `invalid_input` for the id of a run that is over.
    */
-  run(
-    agent: string,
-    prompt: string,
-    options?: { readonly threadId?: string; readonly runId?: string },
-  ): HostRun;
+  run(agent: string, prompt: string, options?: HostRunOptions): HostRun;
   /**
    * Answers what a delegation asks, as `POST /delegations/:id/input` does.
    * @throws TroupeError `nothing_asked`, `capability_unsupported`, or why the remote did not take it.
@@ -136,7 +142,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const createId = options.createId ?? defaultCreateId;
   const journal = options.journal ?? createMemoryJournal<ThreadEvent>({ clock });
   const artifacts = options.artifacts ?? createMemoryArtifactStore();
-  const subAgents = (options.subAgents ?? []).map((entry) => ("remote" in entry ? entry : { remote: entry }));
+  const agents = new Map(Object.entries(options.agents));
+  const local = createLocalHost({ agents, journal, runs: () => runs, delegator: () => delegator });
+  const subAgents = (options.subAgents ?? []).map((entry) => {
+    const { remote, ...rest } = "remote" in entry ? entry : { remote: entry };
+    return { ...rest, remote: typeof remote === "function" ? remote(local) : remote };
+  });
   const registry = new RemoteRegistry(
     subAgents.map(({ remote, ...rest }) => ({
       remote,
@@ -164,7 +175,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const detachAll = (thread: string) => delegator.detachAll(thread);
   const lateWork = new LateWork({ journal, createId, detachAll });
   const onRecoveryError = (error: unknown) => console.error("An earlier host's run was not closed:", error);
-  await closeAbandoned({ journal, createId, onError: onRecoveryError });
+  const recovery = { journal, createId, onError: onRecoveryError };
+  await closeAbandoned(recovery);
+  const stopLooking = watchAbandoned(recovery, clock);
   /** Tools of runs whose parent is not driven. */
   const external = new Map<string, McpToolset | undefined>();
   const endpoint = new McpEndpoint({ clock, instructions: MCP_INSTRUCTIONS, version: VERSION });
@@ -193,7 +206,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
             }),
           }),
         ];
-  const agents = new Map(Object.entries(options.agents));
   const record: RunsOptions["record"] = (...entry) => lateWork.recordRun(...entry);
   const recorded: RunsOptions["recorded"] = (...run) => recordedRuns(journal, ...run);
   const runs = new Runs({ agents, record, services, clock, recorded });
@@ -233,12 +245,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
   return {
     fetch,
     mcpUrl,
-    run(agent, prompt, { threadId = createId("thread"), runId = createId("run") } = {}) {
+    run(agent, prompt, options = {}) {
+      const { threadId = createId("thread"), runId = createId("run"), threadMode } = options;
       const thread = threadKey({}, threadId);
-      const record = runs.start({ agent, thread, runId, messages: [{ id: createId("msg"), text: prompt }] });
+      const threadFrom = options.threadFrom === undefined ? undefined : threadKey({}, options.threadFrom);
+      const messages = [{ id: createId("msg"), text: prompt }];
+      const record = runs.start({ agent, thread, runId, messages, ...defined({ threadMode, threadFrom }) });
       if (record.run === undefined)
         throw new TroupeError("invalid_input", `Run ${runId} of this thread is over.`);
-      return { runId, threadId, run: record.run, entries: runEntries(journal, thread, runId, record.first) };
+      return { runId, threadId, run: record.run, entries: runEntries(journal, record) };
     },
     answer: (delegationId, input) => delegator.reply(delegationId, input),
     async serveMcp(streams) {
@@ -266,6 +281,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       return { url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${listener.port}` };
     },
     async close() {
+      await stopLooking();
       await runs.close();
       await delegator.close("the host is closing");
       await endpoint.close();
@@ -280,19 +296,4 @@ function sharedUrl(publicUrl: string): string {
   if (URL.canParse(publicUrl) && /^https?:$/.test(new URL(publicUrl).protocol))
     return `${publicUrl.replace(/\/$/, "")}/shared/`;
   throw new TroupeError("invalid_input", "publicUrl must be an absolute http or https URL.");
-}
-
-async function* runEntries(
-  journal: Journal<ThreadEvent>,
-  thread: string,
-  runId: string,
-  first: Promise<string>,
-): AsyncGenerator<ThreadEntry> {
-  const after = String(Number(await first) - 1);
-  for await (const batch of journal.read(thread, { after, follow: true })) {
-    for (const entry of batch) {
-      yield entry;
-      if (entry.runId === runId && isRunTerminal(entry.event)) return;
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import type { ThreadEvent } from "../bridges/agui/event.js";
+import type { Clock, Timer } from "../core/clock.js";
 import type { RunErrorCode } from "../core/errors.js";
 import type { CreateId } from "../core/ids.js";
 import { isRunTerminal, type RunEvent } from "../core/run-event.js";
@@ -36,6 +37,26 @@ export async function closeAbandoned(options: RecoveryOptions): Promise<void> {
       options.onError(error);
     }
   }
+}
+
+/** How often a host looks for what others left open, in milliseconds. */
+const LOOK_MS = 15_000;
+
+/** Does {@link closeAbandoned} now and then. @returns what ends that. */
+export function watchAbandoned(options: RecoveryOptions, clock: Clock): () => Promise<void> {
+  let timer: Timer | undefined;
+  let closing: Promise<void> = Promise.resolve();
+  const later = () => {
+    timer = clock.timer(LOOK_MS, () => {
+      closing = closeAbandoned(options).catch(options.onError).then(later);
+    });
+  };
+  if (options.journal.adopt !== undefined) later();
+  return async () => {
+    timer?.cancel();
+    await closing;
+    timer?.cancel();
+  };
 }
 
 async function closeThread(

@@ -10,6 +10,7 @@ export type JournalErrorCode =
   | "journal_full"
   | "journal_corrupt"
   | "journal_locked"
+  | "journal_unavailable"
   | "journal_closed"
   | "journal_failed";
 
