@@ -97,10 +97,12 @@ export class Exchange {
       }
       if (this.#failure !== undefined) throw this.#failure.reason;
       if (this.#ended) return undefined;
-      if (this.#controller?.paused) this.#controller.resume();
-      await new Promise<void>((resolve) => {
+      // Before anything is asked for: what is there already comes at once.
+      const more = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
+      if (this.#controller?.paused) this.#controller.resume();
+      await more;
     }
   }
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { ManualClock } from "../testing/manual-clock.js";
 import { createGuardedFetch, type GuardedFetch, type GuardedFetchOptions } from "./guarded-fetch.js";
@@ -233,6 +233,69 @@ describe("createGuardedFetch", () => {
     await closed;
     await expect(fetch(url, { signal: controller.signal })).rejects.toThrow("stop");
   });
+
+  test("what a server announces before its answer is no answer", async () => {
+    const { url } = await serve((_request, response) => {
+      response.writeEarlyHints({ link: "</style.css>; rel=preload" });
+      response.writeEarlyHints({ link: "</more.css>; rel=preload" });
+      response.writeHead(201, { "x-own": "1" }).end("made");
+    });
+    const response = await guarded({ origins: [url] }).fetch(url);
+    expect([response.status, response.headers.get("x-own"), await response.text()]).toEqual([
+      201,
+      "1",
+      "made",
+    ]);
+  });
+
+  test("a body that nobody reads is not taken: the sender waits, and memory does not grow", async () => {
+    let sent = 0;
+    let waiting = false;
+    const { url } = await serve((_request, response) => {
+      const piece = Buffer.alloc(65_536);
+      response.writeHead(200);
+      const write = () => {
+        for (waiting = false; !waiting && sent < 64 * 1_048_576; sent += piece.byteLength)
+          waiting = !response.write(piece);
+        if (waiting) response.once("drain", write);
+        else response.end();
+      };
+      write();
+    });
+    const answer = await guarded({ origins: [url], maxResponseBytes: 128 * 1_048_576 }).request(url);
+    const first = await answer.read();
+    // The pipe fills up, and then nothing moves any more.
+    let before = -1;
+    await expect
+      .poll(() => {
+        const still = waiting && sent === before;
+        before = sent;
+        return still;
+      })
+      .toBe(true);
+    expect(sent).toBeLessThan(32 * 1_048_576);
+    let read = first?.byteLength ?? 0;
+    for (let bytes = await answer.read(); bytes !== undefined; bytes = await answer.read())
+      read += bytes.byteLength;
+    expect(read).toBe(64 * 1_048_576);
+  });
+
+  test.each(["gzip", "deflate", "br"] as const)(
+    "%s that was not asked for is undone; broken %s is a broken body",
+    async (encoding) => {
+      const packed = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync }[encoding](
+        "hello ".repeat(1_000),
+      );
+      let body = packed;
+      const { url } = await serve((_request, response) => {
+        response.writeHead(200, { "content-encoding": encoding }).end(body);
+      });
+      const { fetch } = guarded({ origins: [url] });
+      expect(await (await fetch(url)).text()).toBe("hello ".repeat(1_000));
+      body = packed.subarray(0, packed.length - 8);
+      await expect((await fetch(url)).text()).rejects.toEqual(wireError("interrupted"));
+    },
+  );
 
   test("cancelling the body closes the socket", async () => {
     const { url, server } = await serve((_request, response) => response.writeHead(200).write("x"));
