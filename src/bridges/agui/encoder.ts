@@ -1,18 +1,23 @@
 import type { RunEvent } from "../../core/run-event.js";
 import type { SubagentEvent } from "../../delegation/events.js";
 import { formatSse } from "../../wire/sse-writer.js";
+import { encodeActivity } from "./activity-encoder.js";
 import { encodeCustom } from "./custom-encoder.js";
 import { type AguiEvent, custom, type Encode, type ThreadEntry } from "./event.js";
 import { encodeNative } from "./native-encoder.js";
 import { encodeParent, type ParentEncoding } from "./parent-encoder.js";
 
 /** How subagents are told to a reader. */
-export type SubagentEncoding = "custom" | "native";
+export type SubagentEncoding = "custom" | "native" | "activity";
 
 const SUBAGENTS: Record<SubagentEncoding, (event: SubagentEvent) => AguiEvent> = {
   custom: encodeCustom,
   native: encodeNative,
+  activity: encodeActivity,
 };
+
+/** The names of all encodings, for those who may choose. */
+export const SUBAGENT_ENCODINGS = Object.keys(SUBAGENTS) as readonly SubagentEncoding[];
 
 /** What a reader said of itself. */
 export interface ReaderWishes {

@@ -1,9 +1,10 @@
-import { chooseEncoder, type SubagentEncoding } from "../../bridges/agui/encoder.js";
+import { chooseEncoder, SUBAGENT_ENCODINGS, type SubagentEncoding } from "../../bridges/agui/encoder.js";
 import { parseRunInput } from "../../bridges/agui/run-input.js";
 import { defined } from "../../core/defined.js";
+import type { ThreadChoice } from "../../core/thread.js";
 import { type Cursor, parseCursor } from "../../journal/journal.js";
 import { sseResponse } from "../../wire/sse-writer.js";
-import { threadKey } from "../authoriser.js";
+import { type Principal, threadKey } from "../authoriser.js";
 import { eventFrames } from "../event-frames.js";
 import { HttpError } from "../http-error.js";
 import type { RunRecord } from "../runs.js";
@@ -24,7 +25,8 @@ export function eventRoutes(app: HostApp, environment: RouteEnvironment): void {
         thread,
         runId: input.runId,
         messages: input.messages,
-        ...defined({ disconnectGraceMs }),
+        ...chosenThread(context.get("principal"), input.choice),
+        ...defined({ disconnectGraceMs, history: input.history }),
       });
     return stream(context, environment, {
       ...input,
@@ -100,6 +102,11 @@ function stream(context: HostContext, environment: RouteEnvironment, options: St
   });
 }
 
+/** A thread that is to be forked is the caller's own, as all others. */
+function chosenThread(principal: Principal, { threadFrom, ...choice }: ThreadChoice): ThreadChoice {
+  return threadFrom === undefined ? choice : { ...choice, threadFrom: threadKey(principal, threadFrom) };
+}
+
 function cursorOf(context: HostContext): Cursor | undefined {
   const text = context.req.header("last-event-id") ?? context.req.query("after");
   if (text === undefined || text === "") return undefined;
@@ -111,8 +118,9 @@ function cursorOf(context: HostContext): Cursor | undefined {
 
 function encodingOf(context: HostContext): SubagentEncoding | undefined {
   const text = context.req.query("subagents");
-  if (text === undefined || text === "custom" || text === "native") return text;
-  throw new HttpError(400, "invalid_input", 'subagents: must be "custom" or "native".');
+  const known = SUBAGENT_ENCODINGS.find((name) => name === text);
+  if (text === undefined || known !== undefined) return known;
+  throw new HttpError(400, "invalid_input", `subagents: must be one of ${SUBAGENT_ENCODINGS.join(", ")}.`);
 }
 
 function before(cursor: Cursor): Cursor {
