@@ -11,7 +11,13 @@ export type {
 export type { SubagentEncoding } from "./bridges/agui/encoder.js";
 export type { ThreadEntry, ThreadEvent } from "./bridges/agui/event.js";
 export { type Agent, type AgentOptions, createAgent, type RunOptions } from "./core/agent.js";
-export type { ApprovalDecision, ApprovalHandler, ApprovalRequest, PermissionMode } from "./core/approval.js";
+export type {
+  ApprovalDecision,
+  ApprovalHandler,
+  ApprovalRequest,
+  PermissionMode,
+  PermissionOptions,
+} from "./core/approval.js";
 export { type Clock, systemClock, type Timer } from "./core/clock.js";
 export type { Driver, DriverDescription, DriverOutcome, DriverRequest, DriverSink } from "./core/driver.js";
 export { type RunErrorCode, TroupeError, type TroupeErrorOptions } from "./core/errors.js";
@@ -23,6 +29,7 @@ export type { RunAttachment, RunContext, RunOutcome, RunService } from "./core/r
 export {
   createMemoryThreadStore,
   type ThreadCheckpoint,
+  type ThreadChoice,
   type ThreadMode,
   type ThreadStore,
 } from "./core/thread.js";
@@ -61,7 +68,7 @@ export type {
 export type { DelegationResult } from "./delegation/result.js";
 export type { A2aHostOptions } from "./host/a2a-host.js";
 export type { Authorise, Principal } from "./host/authoriser.js";
-export { createHost, type Host, type HostOptions, type HostRun } from "./host/host.js";
+export { createHost, type Host, type HostOptions, type HostRun, type HostRunOptions } from "./host/host.js";
 export type {
   Cursor,
   GapEvent,

@@ -2,13 +2,18 @@ import { resolve } from "node:path";
 import type { A2aAgentOptions, A2aInboundAuth } from "../bridges/a2a/options.js";
 import type { LoadedConfig } from "../config/load.js";
 import { createAgent } from "../core/agent.js";
+import type { PermissionOptions } from "../core/approval.js";
 import { defined } from "../core/defined.js";
+import type { Driver } from "../core/driver.js";
+import { acp } from "../drivers/acp/acp.js";
+import { gemini, openCode } from "../drivers/acp/presets.js";
 import { claude } from "../drivers/claude/claude.js";
 import { codex } from "../drivers/codex/codex.js";
+import { cursor } from "../drivers/cursor/cursor.js";
 import type { A2aHostOptions } from "../host/a2a-host.js";
 import type { DurableStorage } from "../host/durable-storage.js";
 import { createHost, type Host, type HostOptions } from "../host/host.js";
-import { a2a } from "../remotes/a2a/a2a.js";
+import { configuredRemote } from "./config-remotes.js";
 
 /**
  * The host that a config describes; `overrides` are the command's own wishes. Without `storage` it keeps everything in memory.
@@ -18,32 +23,20 @@ export function createConfiguredHost(
   overrides: Partial<HostOptions> = {},
   storage?: DurableStorage,
 ): Promise<Host> {
-  const agents = Object.entries(config.agents).map(
-    ([key, { driver: program, workspace = ".", model, permissions, executable, sandbox }]) => {
-      const driver =
-        program === "codex"
-          ? codex(defined({ model, executable, sandbox }))
-          : claude(defined({ model, executable }));
-      const options = {
-        name: key,
-        workspace: resolve(folder, workspace),
-        ...defined({ permissions, threads: storage?.threads }),
-      };
-      return [key, createAgent(driver, options)] as const;
-    },
-  );
-  const subAgents = (config.subAgents?.agents ?? []).map(
-    ({ name, agentCardUrl, endpointUrlOverride, auth, trustedOrigins, policy }) => ({
-      remote: a2a({
-        name,
-        agentCardUrl,
-        ...defined({ endpointUrlOverride }),
-        ...(auth === undefined ? {} : { auth: authOf(auth) }),
-        ...defined({ trustedOrigins }),
-      }),
-      policy: defined(policy ?? {}),
-    }),
-  );
+  const agents = Object.entries(config.agents).map(([key, agent]) => {
+    const { workspace = ".", permissions, approvalTimeoutMs } = agent;
+    const options = {
+      name: key,
+      workspace: resolve(folder, workspace),
+      ...(permissions === undefined ? {} : { permissions: permissionsOf(permissions) }),
+      ...defined({ approvalTimeoutMs, threads: storage?.threads }),
+    };
+    return [key, createAgent(configuredDriver(agent), options)] as const;
+  });
+  const subAgents = (config.subAgents?.agents ?? []).map((entry) => ({
+    remote: configuredRemote(entry),
+    policy: defined(entry.policy ?? {}),
+  }));
   const {
     responseMode,
     policy = {},
@@ -65,6 +58,32 @@ export function createConfiguredHost(
   });
 }
 
+type ConfiguredAgent = LoadedConfig["config"]["agents"][string];
+
+/** The driver that a config names for one agent. */
+export function configuredDriver(agent: ConfiguredAgent): Driver {
+  const { model, executable, sandbox, command, args, environment } = agent;
+  switch (agent.driver) {
+    case "codex":
+      return codex(defined({ model, executable, sandbox }));
+    case "gemini":
+      return gemini(defined({ model, executable, environment }));
+    case "opencode":
+      return openCode(defined({ model, executable, environment }));
+    case "cursor":
+      return cursor(defined({ model, executable }));
+    case "acp":
+      return acp({ command: command ?? "", ...defined({ args, model, environment }) });
+    default:
+      return claude(defined({ model, executable }));
+  }
+}
+
+/** What a config says of permissions, as agents take it. */
+export function permissionsOf(permissions: NonNullable<ConfiguredAgent["permissions"]>): PermissionOptions {
+  return typeof permissions === "string" ? permissions : defined(permissions);
+}
+
 /** The agents that A2A clients may call; `undefined` when there is none. */
 function shownAgents({ agents, a2a }: LoadedConfig["config"]): A2aHostOptions | undefined {
   const shown = Object.entries(agents).flatMap(([key, { a2a: shape }]) => {
@@ -81,16 +100,4 @@ function shownAgents({ agents, a2a }: LoadedConfig["config"]): A2aHostOptions | 
 /** Members that zod left `undefined` are absent, at any depth. */
 function withoutUndefined(value: object): object {
   return JSON.parse(JSON.stringify(value)) as object;
-}
-
-type ConfiguredAuth = NonNullable<NonNullable<LoadedConfig["config"]["subAgents"]>["agents"][number]["auth"]>;
-
-function authOf(auth: ConfiguredAuth) {
-  if (auth.mode === "api_key") {
-    const { mode, key, headerName } = auth;
-    return { mode, key, ...defined({ headerName }) };
-  }
-  if (auth.mode !== "oauth2") return auth;
-  const { scope, ...rest } = auth;
-  return { ...rest, ...defined({ scope }) };
 }

@@ -144,7 +144,28 @@ describe("what cannot be used says where, what, and what to do", () => {
       { agents: { claude: { driver: "claude", modle: "x" } } },
       "agents.claude: .*modle",
     ],
-    ["an unknown driver", { agents: { x: { driver: "cursor" } } }, "agents.x.driver: .*claude"],
+    ["an unknown driver", { agents: { x: { driver: "pilot" } } }, "agents.x.driver: .*claude"],
+    ["no program for acp", { agents: { x: { driver: "acp" } } }, "agents.x.command: .*needed"],
+    [
+      "a program for a driver that has its own",
+      { agents: { x: { driver: "gemini", command: "y", args: [] } } },
+      "agents.x.command: .*executable",
+    ],
+    [
+      "an executable for acp",
+      { agents: { x: { driver: "acp", command: "y", executable: "z" } } },
+      "agents.x.executable: .*command",
+    ],
+    [
+      "variables for a driver that knows its own",
+      { agents: { x: { driver: "cursor", environment: ["X"] } } },
+      "agents.x.environment: .*gemini",
+    ],
+    [
+      "a variable with a value",
+      { agents: { x: { driver: "acp", command: "y", environment: ["KEY=value"] } } },
+      "agents.x.environment.0: .*name",
+    ],
     [
       "a sandbox for a program that has none",
       { agents: { x: { driver: "claude", sandbox: "read-only" } } },
@@ -204,6 +225,11 @@ describe("what cannot be used says where, what, and what to do", () => {
       "a budget of nothing",
       { agents: AGENTS, subAgents: { agents: [], options: { syncBudgetMs: 0 } } },
       "subAgents.options.syncBudgetMs",
+    ],
+    [
+      "permissions of an unknown kind",
+      { agents: { x: { driver: "claude", permissions: { tools: "ask" } } } },
+      "agents.x.permissions: .*tools",
     ],
     ["a port that does not exist", { agents: AGENTS, serve: { port: 70_000 } }, "serve.port"],
   ])("%s", (_what, config, expected) => {

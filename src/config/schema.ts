@@ -44,9 +44,16 @@ const permissions = z.union(
   { error: 'must be "ask", "allow" or "deny", or these by kind: permission, plan, question' },
 );
 
+const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*\*?$/, 'a variable\'s name, or its start and "*"');
+
+/** Drivers of programs that speak the Agent Client Protocol. */
+const ACP_DRIVERS: readonly string[] = ["acp", "gemini", "opencode"];
+
 const localAgent = z
   .strictObject({
-    driver: z.enum(["claude", "codex"]),
+    driver: z.enum(["claude", "codex", "gemini", "opencode", "cursor", "acp"]),
     workspace: z.string().optional(),
     model: z.string().optional(),
     permissions: permissions.optional(),
@@ -54,6 +61,11 @@ const localAgent = z
     approvalTimeoutMs: z.int().positive().max(86_400_000).optional(),
     /** The program, when it is not on PATH under its usual name. */
     executable: z.string().optional(),
+    /** The program and its arguments; for `acp` only, which has no usual one. */
+    command: z.string().min(1).optional(),
+    args: z.array(z.string()).optional(),
+    /** Names of variables that the program gets from the host's environment; for `acp`, `gemini` and `opencode`. */
+    environment: z.array(variableName).optional(),
     /** What the program's shell and edits may touch; for `codex` only. */
     sandbox: z.enum(["read-only", "workspace-write", "danger-full-access"]).optional(),
     /** Whether and how A2A clients may call it. */
@@ -62,6 +74,26 @@ const localAgent = z
   .refine(({ driver, sandbox }) => driver === "codex" || sandbox === undefined, {
     path: ["sandbox"],
     error: "is for codex only",
+  })
+  .refine(({ driver, command }) => driver !== "acp" || command !== undefined, {
+    path: ["command"],
+    error: "is needed: the program that speaks the Agent Client Protocol",
+  })
+  .refine(({ driver, command }) => driver === "acp" || command === undefined, {
+    path: ["command"],
+    error: "is for acp only; other drivers have `executable`",
+  })
+  .refine(({ driver, args }) => driver === "acp" || args === undefined, {
+    path: ["args"],
+    error: "is for acp only",
+  })
+  .refine(({ driver, executable }) => driver !== "acp" || executable === undefined, {
+    path: ["executable"],
+    error: "is not for acp, which has `command` and `args`",
+  })
+  .refine(({ driver, environment }) => ACP_DRIVERS.includes(driver) || environment === undefined, {
+    path: ["environment"],
+    error: "is for acp, gemini and opencode only",
   });
 
 function hasUniqueNames(agents: readonly { readonly name: string }[]): boolean {

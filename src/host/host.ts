@@ -143,7 +143,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const journal = options.journal ?? createMemoryJournal<ThreadEvent>({ clock });
   const artifacts = options.artifacts ?? createMemoryArtifactStore();
   const agents = new Map(Object.entries(options.agents));
-  const local = createLocalHost({ agents, journal, runs: () => runs, delegator: () => delegator });
+  const local = createLocalHost({ agents, journal, runs: () => runs });
   const subAgents = (options.subAgents ?? []).map((entry) => {
     const { remote, ...rest } = "remote" in entry ? entry : { remote: entry };
     return { ...rest, remote: typeof remote === "function" ? remote(local) : remote };

@@ -6,6 +6,7 @@ import { TroupeError } from "../core/errors.js";
 import type { Run } from "../core/run.js";
 import { type ErrorInfo, isRunTerminal, type RunEvent, type UserMessage } from "../core/run-event.js";
 import type { RunService } from "../core/run-service.js";
+import type { ThreadChoice } from "../core/thread.js";
 import type { Cursor, JournalEntry } from "../journal/journal.js";
 
 /** A run as the host knows it. */
@@ -29,11 +30,13 @@ export interface RunRecord {
 }
 
 /** What a new run needs. */
-export interface StartRun {
+export interface StartRun extends ThreadChoice {
   readonly agent: string;
   readonly thread: string;
   readonly runId: string;
   readonly messages: readonly UserMessage[];
+  /** What was said before, for a program that has no conversation of its own to go on from. */
+  readonly history?: string;
   /** In place of an agent that everybody may name. */
   readonly parent?: Agent;
   /** Goes to the services as it is. */
@@ -167,10 +170,8 @@ export class Runs {
     await Promise.all([...this.#active.values()].map(({ run }) => run?.cancel("the host is closing")));
   }
 
-  #launch(
-    agent: Agent,
-    { agent: name, thread, runId, messages, metadata }: Omit<StartRun, "disconnectGraceMs">,
-  ): RunRecord {
+  #launch(agent: Agent, wanted: Omit<StartRun, "disconnectGraceMs">): RunRecord {
+    const { agent: name, thread, runId, messages, metadata, history, threadMode, threadFrom } = wanted;
     const first = deferred<Cursor>();
     first.promise.catch(() => undefined);
     const run = agent.run(messages.map(({ text }) => text).join("\n\n"), {
@@ -178,7 +179,7 @@ export class Runs {
       thread,
       messages,
       services: this.options.services,
-      ...defined({ metadata }),
+      ...defined({ metadata, history, threadMode, threadFrom }),
       onEvent: (event) => void this.#record(record, event, first),
     });
     const record: RunRecord = {

@@ -155,9 +155,10 @@ describe("commands", () => {
     const top = await helpOf();
     const [listed = ""] = top.split("Examples:");
     const commands = [...listed.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
-    expect(commands).toEqual(["demo", "serve", "run", "mcp", "replay", "help"]);
+    expect(commands).toEqual(["demo", "serve", "run", "mcp", "agents", "replay", "help"]);
     const helps = new Map<string, string>([["", top]]);
-    for (const name of ["demo", "serve", "run", "mcp", "replay"]) helps.set(name, await helpOf(name));
+    for (const name of ["demo", "serve", "run", "mcp", "agents", "replay"])
+      helps.set(name, await helpOf(name));
     for (const { where, words } of calls) {
       const [first = ""] = words;
       const command = first.startsWith("-") ? "" : first;
@@ -259,6 +260,8 @@ describe("reference pages", () => {
       ["docs/codex.md", "src/drivers/codex/options.ts", "CodexOptions"],
       ["docs/a2a-remotes.md", "src/remotes/a2a/options.ts", "A2aOptions"],
       ["docs/a2a-remotes.md", "src/remotes/a2a/options.ts", "A2aLimits"],
+      ["docs/agui-remotes.md", "src/remotes/agui/options.ts", "AguiOptions"],
+      ["docs/agui-remotes.md", "src/remotes/agui/options.ts", "AguiLimits"],
     ];
     for (const [path, file, name] of files) {
       const members = membersOf(file, name);

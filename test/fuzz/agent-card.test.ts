@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { TroupeError } from "../../src/core/errors.js";
 import { parseCard } from "../../src/remotes/a2a/card.js";
 import { chooseInterface } from "../../src/remotes/a2a/card-interface.js";
-import { Veil } from "../../src/remotes/a2a/veil.js";
+import { Veil } from "../../src/remotes/http/veil.js";
 import { WireError } from "../../src/wire/errors.js";
 import { comparableOrigin } from "../../src/wire/origin.js";
 import { createRedactor } from "../../src/wire/redact.js";

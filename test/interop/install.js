@@ -23,6 +23,22 @@ const PEERS = {
     "@ag-ui/core@0.0.59",
   ],
   gemini: ["@google/gemini-cli@0.61.0"],
+  tanstack: ["@tanstack/ai@0.58.0", "@tanstack/ai-openai@0.23.1", "zod@4.6.7"],
+  strands: [
+    "@ag-ui/aws-strands@0.2.3",
+    "@ag-ui/a2ui-toolkit@0.0.4",
+    "@strands-agents/sdk@1.16.0",
+    "@ag-ui/core@0.0.59",
+    "@ag-ui/encoder@0.0.59",
+    "@ag-ui/client@0.0.59",
+    "express@5.3.0",
+    "cors@2.8.6",
+    "openai@6.49.0",
+    "zod@4.6.7",
+    "@modelcontextprotocol/sdk@1.32.2",
+    "@opentelemetry/api@1.10.0",
+    "@a2a-js/sdk@0.3.14",
+  ],
 };
 
 const folder = process.env.TROUPE_PEERS ?? fileURLToPath(new URL(".peers", import.meta.url));

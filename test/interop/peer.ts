@@ -21,7 +21,7 @@ export function startModel(): Promise<Program> {
 }
 
 /** Starts a foreign agent over `model`. */
-export function startAgent(name: "mastra" | "adk", model: string): Promise<Program> {
+export function startAgent(name: "mastra" | "adk" | "tanstack" | "strands", model: string): Promise<Program> {
   const own = join(folder, name);
   if (!existsSync(join(own, "node_modules"))) {
     throw new Error(`${name} is not installed. Run: node test/interop/install.js`);

@@ -26,6 +26,8 @@ export interface TestHostOptions {
   readonly policy?: Partial<DelegationPolicy>;
   readonly host?: Partial<HostOptions>;
   readonly agent?: AgentOptions;
+  /** Agents beside `claude`. */
+  readonly agents?: HostOptions["agents"];
   /** Which era the scripted Claude Code speaks to the MCP endpoint. */
   readonly era?: "modern" | "legacy";
 }
@@ -127,7 +129,7 @@ export async function startTestHost(options: TestHostOptions = {}): Promise<Test
   });
   const token = options.remote?.token;
   const host = await createHost({
-    agents: { claude: agent },
+    agents: { claude: agent, ...options.agents },
     subAgents: [
       a2a({
         name: "research",

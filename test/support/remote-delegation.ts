@@ -3,6 +3,7 @@ import { Delegator } from "../../src/delegation/delegator.js";
 import type { SubagentEvent } from "../../src/delegation/events.js";
 import type { DelegationPolicy } from "../../src/delegation/policy.js";
 import { RemoteRegistry } from "../../src/delegation/registry.js";
+import type { RemoteAgent } from "../../src/delegation/remote.js";
 import type { DelegationResult } from "../../src/delegation/result.js";
 import { a2a } from "../../src/remotes/a2a/a2a.js";
 import type { A2aOptions } from "../../src/remotes/a2a/options.js";
@@ -12,16 +13,22 @@ import { HurriedClock } from "../../src/testing/a2a/hurried-clock.js";
 export type Outcome = Pick<DelegationResult, "status" | "error"> & Partial<DelegationResult>;
 
 /** Delegates once to a real A2A remote, named `research`, without any host. */
-export async function delegateOnce(
+export function delegateOnce(
   options: Omit<A2aOptions, "name">,
+  objective: string,
+  policy: Partial<DelegationPolicy> = {},
+): ReturnType<typeof delegateTo> {
+  return delegateTo(a2a({ clock: new HurriedClock(20), ...options, name: "research" }), objective, policy);
+}
+
+/** Delegates once to any remote named `research`, without any host. */
+export async function delegateTo(
+  remote: RemoteAgent,
   objective: string,
   policy: Partial<DelegationPolicy> = {},
 ): Promise<{ readonly result: Outcome; readonly events: readonly SubagentEvent[] }> {
   const clock = new HurriedClock(20);
-  const registry = new RemoteRegistry(
-    [{ remote: a2a({ clock, ...options, name: "research" }), policy }],
-    clock,
-  );
+  const registry = new RemoteRegistry([{ remote, policy }], clock);
   const events: SubagentEvent[] = [];
   let ids = 0;
   const delegator = new Delegator({

@@ -1,5 +1,6 @@
 // A model that says what the last user text tells it to, behind OpenAI's chat completions and Gemini's generateContent.
 //   #tool NAME {json}   calls the tool, then repeats its result      #long N MS   N pieces, MS apart
+//   #error STATUS       answers with that status
 import { createServer } from "node:http";
 
 const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -59,6 +60,11 @@ const server = createServer(async (request, response) => {
   for (let at = messages.length - 1; messages[at]?.role === "tool"; at--)
     results.unshift(textOf(messages[at].content));
   const user = messages.filter(({ role }) => role === "user").at(-1);
+  const failure = /#error (\d{3})/.exec(textOf(user?.content))?.[1];
+  if (failure !== undefined) {
+    response.writeHead(Number(failure), { "content-type": "application/json" });
+    return response.end('{"error":{"message":"scripted model error"}}');
+  }
   const { pieces, call, pace } = plan(textOf(user?.content), results);
   const tool_calls = call && [
     {
@@ -80,6 +86,7 @@ const server = createServer(async (request, response) => {
   open();
   const chunk = (delta, reason = null) =>
     send({ ...base, object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason: reason }] });
+  chunk({ role: "assistant", content: "" });
   for (const piece of pieces) {
     await sleep(pace);
     chunk({ content: piece });
