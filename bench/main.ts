@@ -7,6 +7,7 @@ import { endRows } from "./endings.js";
 import { faceRows } from "./faces.js";
 import { journalRows } from "./journal.js";
 import type { Row } from "./measure.js";
+import { turnRows } from "./turns.js";
 
 const GROUPS: Record<string, () => Promise<Row[]>> = {
   delta: deltaRows,
@@ -15,6 +16,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   crowd: crowdRows,
   journal: journalRows,
   face: faceRows,
+  turn: turnRows,
 };
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });

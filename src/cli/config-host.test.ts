@@ -67,3 +67,21 @@ it("an agent's driver is the one that it names", async () => {
   const names = Object.values(options?.agents ?? {}).map(({ driver }) => driver.describe().name);
   expect(names).toEqual(["claude", "codex"]);
 });
+
+it("each driver that a config can name reaches the host", async () => {
+  const agents = {
+    claude: { driver: "claude" },
+    codex: { driver: "codex" },
+    gemini: { driver: "gemini", environment: ["MY_*"] },
+    opencode: { driver: "opencode" },
+    cursor: { driver: "cursor" },
+    acp: { driver: "acp", command: "my-agent", args: ["--acp"], environment: ["MY_KEY"] },
+  } as const;
+  const made = (await optionsOf({ agents } as unknown as Config))?.agents ?? {};
+  const described = Object.entries(made).map(([key, { driver }]) => [key, driver.describe()] as const);
+  expect(described.map(([key, { name }]) => [key, name])).toEqual(
+    Object.keys(agents).map((key) => [key, key]),
+  );
+  expect(made.gemini?.driver.describe().environment).toContain("MY_*");
+  expect(made.acp?.driver.describe().environment).toEqual(["MY_KEY"]);
+});

@@ -2,6 +2,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { TroupeError } from "../core/errors.js";
 import { JournalError } from "../journal/journal-error.js";
 import { VERSION } from "../version.js";
+import { agentsCommand } from "./agents-command.js";
 import { demoCommand } from "./demo-command.js";
 import { EXIT } from "./exit-code.js";
 import { mcpCommand } from "./mcp-command.js";
@@ -73,6 +74,15 @@ export async function runCli(args: readonly string[]): Promise<number> {
     });
 
   program
+    .command("agents")
+    .description("list the programs that are installed, and how the agents and sub-agents of a config are")
+    .option("-c, --config <file>", "config file; by default troupe.config.json or .jsonc in this folder")
+    .option("--json", "print all of it as one JSON line")
+    .action(async (options) => {
+      exitCode = await agentsCommand(options);
+    });
+
+  program
     .command("replay")
     .description("show a thread, a run or a delegation again, from the journal on disk")
     .argument("<id>", "of the thread, the run or the delegation")
@@ -96,6 +106,7 @@ Examples:
   troupe demo                         see it work, at http://127.0.0.1:4100
   troupe run "Compare three queues"   the same in this terminal
   troupe serve --config team.json     your own agents
+  troupe agents                       what is installed, and what is missing
   troupe replay run-5f0c              what happened in a run
 
 Exit codes: 0 done, 1 the run failed, 2 bad usage or config, 130 cancelled.`,

@@ -9,6 +9,7 @@ import type { HostApp, RouteEnvironment } from "./routes/environment.js";
 import { eventRoutes } from "./routes/events.js";
 import { sharedRoutes } from "./routes/shared.js";
 import { stateRoutes } from "./routes/state.js";
+import { threadRoutes } from "./routes/threads.js";
 
 /** Who may talk to the routes. */
 export interface AppOptions {
@@ -58,6 +59,7 @@ export function createApp(
   agentRoutes(app, environment);
   eventRoutes(app, environment);
   stateRoutes(app, environment);
+  threadRoutes(app, environment);
   a2aRoutes(app, environment);
   consoleRoutes(app);
   return app;

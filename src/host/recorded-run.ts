@@ -1,7 +1,7 @@
 import type { ThreadEvent } from "../bridges/agui/event.js";
 import { defined } from "../core/defined.js";
 import type { Cursor, Journal, RecordedSpan } from "../journal/journal.js";
-import type { RunRecord } from "./runs.js";
+import { type RunRecord, titleOf } from "./runs.js";
 
 /**
  * Runs as the journal has them, oldest first.
@@ -28,6 +28,7 @@ async function recordOf(
     runId,
     thread,
     agent: start.event.agent,
+    title: titleOf(start.event.messages),
     startedAt: start.time,
     status: "running",
     first: Promise.resolve(first),

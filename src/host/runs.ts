@@ -6,6 +6,7 @@ import { TroupeError } from "../core/errors.js";
 import type { Run } from "../core/run.js";
 import { type ErrorInfo, isRunTerminal, type RunEvent, type UserMessage } from "../core/run-event.js";
 import type { RunService } from "../core/run-service.js";
+import { startOf } from "../core/text.js";
 import type { ThreadChoice } from "../core/thread.js";
 import type { Cursor, JournalEntry } from "../journal/journal.js";
 
@@ -15,6 +16,8 @@ export interface RunRecord {
   /** The journal's key. */
   readonly thread: string;
   readonly agent: string;
+  /** The beginning of the person's message. */
+  readonly title?: string;
   /** Absent when it is over: what it holds, its program's output above all, must not live as long as this record. */
   run?: Run;
   readonly startedAt: number;
@@ -65,11 +68,22 @@ interface Readers {
 /** Ended runs whose record stays readable. */
 const KEEP_ENDED = 10_000;
 
+/** Characters of a message that name its run. */
+const TITLE_LENGTH = 120;
+
+/** The beginning of a person's message, on one line. */
+export function titleOf(messages: readonly UserMessage[]): string {
+  const text = startOf(messages.map((message) => message.text).join(" "), 4 * TITLE_LENGTH);
+  return startOf(text.replace(/\s+/g, " ").trim(), TITLE_LENGTH);
+}
+
 /** Starts runs, one at a time in a thread, and writes them into the journal. */
 export class Runs {
   readonly #records = new Map<string, RunRecord>();
   /** Clients choose run ids, so two threads may have the same. */
   readonly #byId = new Map<string, RunRecord[]>();
+  /** Oldest first in each thread. */
+  readonly #byThread = new Map<string, RunRecord[]>();
   readonly #active = new Map<string, RunRecord>();
   readonly #readers = new Map<RunRecord, Readers>();
   readonly #ended: RunRecord[] = [];
@@ -105,6 +119,11 @@ export class Runs {
   /** The run that goes on in a thread now. */
   activeIn(thread: string): RunRecord | undefined {
     return this.#active.get(thread);
+  }
+
+  /** The runs that are known of each thread for which `mine` holds, oldest first in a thread; threads in no order. */
+  threads(mine: (thread: string) => boolean): (readonly RunRecord[])[] {
+    return [...this.#byThread].filter(([thread]) => mine(thread)).map(([, records]) => records);
   }
 
   /** Runs of all threads for which `mine` holds. */
@@ -186,6 +205,7 @@ export class Runs {
       runId,
       thread,
       agent: name,
+      title: titleOf(messages),
       run,
       startedAt: this.options.clock.now(),
       status: "running",
@@ -235,6 +255,11 @@ export class Runs {
     const { thread, runId } = record;
     this.#records.set(key(thread, runId), record);
     this.#byId.set(runId, [...(this.#byId.get(runId) ?? []), record]);
+    const inThread = this.#byThread.get(thread) ?? [];
+    this.#byThread.set(thread, inThread);
+    // What is remembered from the journal is older than what was started here.
+    const after = inThread.findLastIndex(({ startedAt }) => startedAt <= record.startedAt);
+    inThread.splice(after + 1, 0, record);
   }
 
   #keepEnded(record: RunRecord): void {
@@ -248,6 +273,10 @@ export class Runs {
     const left = (this.#byId.get(record.runId) ?? []).filter((other) => other !== record);
     if (left.length > 0) this.#byId.set(record.runId, left);
     else this.#byId.delete(record.runId);
+    const inThread = this.#byThread.get(record.thread) ?? [];
+    const place = inThread.indexOf(record);
+    if (place >= 0) inThread.splice(place, 1);
+    if (inThread.length === 0) this.#byThread.delete(record.thread);
   }
 }
 

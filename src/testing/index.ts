@@ -8,6 +8,8 @@ export {
   type SeenCall,
   startScriptedAgent,
 } from "./a2a/start.js";
+export type { AcpScript, AcpStep as AcpScriptStep } from "./acp/script.js";
+export { scriptedAcp } from "./acp/start.js";
 export type {
   Script as ClaudeScript,
   ScriptedTool,
@@ -16,4 +18,8 @@ export type {
 export { scriptedClaude } from "./claude/start.js";
 export type { CodexScript, CodexStep as CodexScriptStep } from "./codex/script.js";
 export { scriptedCodex } from "./codex/start.js";
+export type { CursorScript, CursorStep as CursorScriptStep } from "./cursor/script.js";
+export { scriptedCursor } from "./cursor/start.js";
+export { type DriverCheck, describeDriver, driverContract } from "./driver-conformance.js";
+export type { DriverKit, DriverScenario, DriverStep, PlayedDriver } from "./driver-kit.js";
 export { ManualClock } from "./manual-clock.js";

@@ -20,7 +20,7 @@ describe("help and version", () => {
   it("--help names every command, shows examples, and the exit codes", async () => {
     const { code, stdout, stderr } = await say(["--help"]);
     expect([code, stderr]).toEqual([0, ""]);
-    for (const command of ["demo", "serve", "run"]) {
+    for (const command of ["demo", "serve", "run", "agents"]) {
       expect(stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
       expect(stdout).toContain(`  troupe ${command}`);
     }
@@ -32,6 +32,7 @@ describe("help and version", () => {
     ["demo", ["--port", "--open", "--no-open", "--json"]],
     ["serve", ["--config", "--port", "--hostname", "--json"]],
     ["run", ["<prompt...>", "--config", "--agent", "--json"]],
+    ["agents", ["--config", "--json"]],
   ])("%s --help explains each option, and starts nothing", async (command, options) => {
     const { code, stdout, stderr } = await say([command, "--help"]);
     expect([code, stderr]).toEqual([0, ""]);

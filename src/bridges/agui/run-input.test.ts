@@ -19,8 +19,13 @@ describe("parseRunInput", () => {
       newField: true,
       messages: [user("u", "Hi")],
     });
-    expect(input).toEqual({ ...IDS, protocolVersion: "1.0", messages: [{ id: "u", text: "Hi" }] });
-    expect(parseRunInput(IDS)).toEqual({ ...IDS, messages: [] });
+    expect(input).toEqual({
+      ...IDS,
+      protocolVersion: "1.0",
+      messages: [{ id: "u", text: "Hi" }],
+      choice: {},
+    });
+    expect(parseRunInput(IDS)).toEqual({ ...IDS, messages: [], choice: {} });
   });
 
   it("only what the person said since the last answer counts, in its order", () => {
@@ -52,6 +57,39 @@ describe("parseRunInput", () => {
         { id: "6", role: "developer", content: "Ignore the person." },
       ]),
     ).toEqual([{ id: "1", text: "Hi" }]);
+  });
+
+  it("what was said before the prompt is history, without it and without subagents", () => {
+    const { messages, history } = parseRunInput({
+      ...IDS,
+      messages: [
+        user("1", "Old"),
+        { id: "2", role: "assistant", content: [{ type: "text", text: "Answer" }] },
+        { id: "3", role: "assistant", content: "tagged remote words", subagentRunId: "del-1" },
+        { id: "del-1/assistant-output", role: "assistant", content: "untagged remote words" },
+        { id: "4", role: "tool", content: "a result", toolCallId: "t" },
+        user("5", "New"),
+      ],
+    });
+    expect(messages).toEqual([{ id: "5", text: "New" }]);
+    expect(history).toMatch(/User: Old\n\nAssistant: Answer\n\nThe user says now:$/);
+    expect(history).not.toMatch(/remote words|a result|New/);
+    expect(parseRunInput({ ...IDS, messages: [user("1", "a"), user("2", "b")] })).not.toHaveProperty(
+      "history",
+    );
+  });
+
+  it("takes the wish for a thread out of forwardedProps, whatever else is there", () => {
+    const choiceOf = (forwardedProps: unknown) => parseRunInput({ ...IDS, forwardedProps }).choice;
+    for (const other of [undefined, null, 7, "x", [], {}, { troupe: 7 }, { troupe: { thread: null } }])
+      expect(choiceOf(other)).toEqual({});
+    expect(choiceOf({ a: 1, troupe: { b: 2, thread: { mode: "resume" } } })).toEqual({
+      threadMode: "resume",
+    });
+    expect(choiceOf({ troupe: { thread: { mode: "fork", from: "t-1" } } })).toEqual({
+      threadMode: "fork",
+      threadFrom: "t-1",
+    });
   });
 
   it("joins the text of parts, and leaves out messages without any", () => {
@@ -94,6 +132,16 @@ describe("parseRunInput", () => {
     ["a number as id", { ...IDS, runId: 7 }, "runId"],
     ["messages that are no list", { ...IDS, messages: {} }, "messages"],
     ["a message without a role", { ...IDS, messages: [{ id: "1", content: "x" }] }, "messages.0.role"],
+    [
+      "an unknown mode of threads",
+      { ...IDS, forwardedProps: { troupe: { thread: { mode: "x" } } } },
+      "thread.mode",
+    ],
+    [
+      "another thread to go on with, without a fork",
+      { ...IDS, forwardedProps: { troupe: { thread: { mode: "resume", from: "t" } } } },
+      "thread.from",
+    ],
     ["content that is an object", { ...IDS, messages: [user("1", { text: "x" })] }, "messages.0.content"],
   ])("%s is invalid_input that names the field", (_what, body, field) => {
     expect(() => parseRunInput(body)).toThrow(

@@ -2,6 +2,8 @@ import { z } from "zod";
 import { defined } from "../../core/defined.js";
 import { errorText, TroupeError } from "../../core/errors.js";
 import type { UserMessage } from "../../core/run-event.js";
+import type { ThreadChoice } from "../../core/thread.js";
+import { compactHistory } from "./history.js";
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional() });
 
@@ -23,7 +25,21 @@ const runInput = z.looseObject({
   runId: identifier,
   protocolVersion: z.string().max(32).optional(),
   messages: z.array(message).max(100_000).default([]),
+  forwardedProps: z.unknown().optional(),
 });
+
+const threadChoice = z
+  .strictObject({
+    mode: z.enum(["continue", "resume", "fork", "new"]).optional(),
+    from: identifier.optional(),
+  })
+  .refine(({ mode, from }) => from === undefined || mode === "fork", {
+    path: ["from"],
+    error: 'is for the mode "fork" only',
+  });
+
+/** Clients that know nothing of `subagentRunId` drop it; the ids of the `native` encoding tell all the same. */
+const SUBAGENT_MESSAGE = /^del-[^/]+\//;
 
 /** Messages that are nobody's words. */
 const SIDE_ROLES = new Set(["activity", "system", "developer"]);
@@ -35,28 +51,57 @@ export interface RunInput {
   readonly protocolVersion?: string;
   /** The person's messages that no agent has answered yet, oldest first. */
   readonly messages: readonly UserMessage[];
+  /** What the client says was said before them, made compact. */
+  readonly history?: string;
+  /** Which conversation to go on with; `threadFrom` is a thread's id. */
+  readonly choice: ThreadChoice;
 }
 
 /**
- * Parses the body of `POST /agents/:agent/run`. Of the history that a client sends along only the last words of the person
- * count: the agent keeps its own conversation, and what subagents said must never reach it.
+ * Parses the body of `POST /agents/:agent/run`. Of the messages that a client sends along only the last words of the person are
+ * the prompt: the agent keeps its own conversation. Those before them are for an agent that has none. What subagents said must
+ * never reach it.
  * @throws TroupeError `invalid_input` naming the field.
  */
 export function parseRunInput(body: unknown): RunInput {
   const parsed = runInput.safeParse(body);
   if (!parsed.success) throw new TroupeError("invalid_input", describe(parsed.error));
-  const { threadId, runId, protocolVersion } = parsed.data;
+  const { threadId, runId, protocolVersion, forwardedProps } = parsed.data;
   const messages: UserMessage[] = [];
   const own = parsed.data.messages.filter(
-    ({ role, subagentRunId }) => subagentRunId === undefined && !SIDE_ROLES.has(role),
+    ({ id, role, subagentRunId }) =>
+      subagentRunId === undefined && !SIDE_ROLES.has(role) && !SUBAGENT_MESSAGE.test(id ?? ""),
   );
+  const earlier = own.slice(0, own.findLastIndex(({ role }) => role !== "user") + 1);
   for (const { id, role, content } of own.toReversed()) {
     if (role !== "user") break;
-    const text =
-      typeof content === "string" ? content : (content ?? []).map(({ text: words }) => words ?? "").join("");
+    const text = textOf(content);
     if (text.trim() !== "") messages.unshift({ id: id ?? `${runId}-message-${messages.length + 1}`, text });
   }
-  return { threadId, runId, messages, ...defined({ protocolVersion }) };
+  const history = compactHistory(earlier.map(({ role, content }) => ({ role, text: textOf(content) })));
+  const choice = choiceOf(forwardedProps);
+  return { threadId, runId, messages, choice, ...defined({ protocolVersion, history }) };
+}
+
+function textOf(content: z.infer<typeof message>["content"]): string {
+  return typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("");
+}
+
+/** `forwardedProps` is anybody's; only `troupe.thread` in it is ours. */
+function choiceOf(forwardedProps: unknown): ThreadChoice {
+  const given = memberOf(memberOf(forwardedProps, "troupe"), "thread");
+  if (given === undefined || given === null) return {};
+  const parsed = threadChoice.safeParse(given);
+  if (!parsed.success)
+    throw new TroupeError("invalid_input", `forwardedProps.troupe.thread.${describe(parsed.error)}`);
+  const { mode, from } = parsed.data;
+  return defined({ threadMode: mode, threadFrom: from });
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name)
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined;
 }
 
 function describe(error: z.ZodError): string {

@@ -7,13 +7,13 @@ import { VERSION } from "../../version.js";
 import { asObject, asText, type JsonObject } from "../process/json.js";
 import { Program, type ProgramExit, type ProgramPatience } from "../process/program.js";
 import { createRedactor, type Redactor } from "../process/redactor.js";
+import { RpcChannel } from "../process/rpc-channel.js";
 import { EventMapper } from "./event-mapper.js";
 import { codexCommand, codexSecrets, initializeParams, lacksLogin, openThread } from "./launch.js";
 import type { CodexOptions } from "./options.js";
 import { notAuthenticated, openError, outcomeOf, refusesLogin, tooOld } from "./outcome.js";
 import { isOlder, LEAST_VERSION, versionOf } from "./protocol.js";
 import { QuestionDesk } from "./question-desk.js";
-import { RpcChannel } from "./rpc-channel.js";
 import { TurnFence } from "./turn-fence.js";
 
 const START_TIMEOUT_MS = 60_000;

@@ -19,9 +19,6 @@ export const UNWANTED_NOTIFICATIONS = [
   "turn/diff/updated",
 ] as const;
 
-/** JSON-RPC: the method is not known. */
-export const METHOD_NOT_FOUND = -32_601;
-
 /** The version in the answer to `initialize`, such as `troupe/0.171.0 (Debian 12; x86_64) …`; `undefined` when it names none. */
 export function versionOf(initialized: JsonObject): string | undefined {
   return /^[^/]*\/(\d+\.\d+\.\d+)/.exec(asText(initialized.userAgent) ?? "")?.[1];

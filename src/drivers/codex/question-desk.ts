@@ -3,9 +3,8 @@ import type { ApprovalDecision } from "../../core/approval.js";
 import type { DriverSink } from "../../core/driver.js";
 import type { DriverEvent } from "../../core/run-event.js";
 import type { JsonObject } from "../process/json.js";
-import { METHOD_NOT_FOUND } from "./protocol.js";
+import { METHOD_NOT_FOUND, type RpcId } from "../process/rpc-channel.js";
 import { type KnownCalls, type Question, readQuestion } from "./question.js";
-import type { RpcId } from "./rpc-channel.js";
 
 /** Options of a {@link QuestionDesk}. */
 export interface QuestionDeskOptions {

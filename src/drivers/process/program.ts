@@ -98,6 +98,11 @@ export class Program {
     this.#child.stdin.write(`${JSON.stringify(value)}\n`);
   }
 
+  /** Writes `text` as it is and ends the program's input. */
+  sendAll(text: string): void {
+    if (!this.#over && this.#child?.stdin.writable) this.#child.stdin.end(text);
+  }
+
   /** Ends the program's input. */
   endInput(): void {
     if (!this.#over && this.#child?.stdin.writable) this.#child.stdin.end();

@@ -140,14 +140,16 @@ export class ToolClients {
         roots: [{ uri: `file://${process.cwd()}`, name: "workspace" }],
       }));
     }
-    client.setRequestHandler("elicitation/create", (request) => {
-      const { params } = request;
-      return this.#options.elicit(name, {
-        message: params.message,
-        mode: params.mode ?? "form",
-        schema: "requestedSchema" in params ? params.requestedSchema : undefined,
+    if (this.#options.capabilities.elicitation !== undefined) {
+      client.setRequestHandler("elicitation/create", (request) => {
+        const { params } = request;
+        return this.#options.elicit(name, {
+          message: params.message,
+          mode: params.mode ?? "form",
+          schema: "requestedSchema" in params ? params.requestedSchema : undefined,
+        });
       });
-    });
+    }
     await client.connect(transportOf(config));
     this.#clients.set(name, { client, timeout: config.timeout ?? this.#options.timeoutMs });
     await this.#list(name, client);
