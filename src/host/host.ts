@@ -210,13 +210,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const recorded: RunsOptions["recorded"] = (...run) => recordedRuns(journal, ...run);
   const runs = new Runs({ agents, record, services, clock, recorded });
   const graceMs = options.onDisconnect === "continue" ? undefined : (options.disconnectGraceMs ?? 30_000);
+  const identityOfKey = (key: string) => identityOf(agents.get(key)?.name ?? key);
   const a2a =
     options.a2a &&
     createHostedFace({ ...defined({ publicUrl: options.publicUrl }), ...options.a2a }, agents, {
       runs,
       journal,
       threadKey,
-      identityOf: (key) => identityOf(agents.get(key)?.name ?? key),
+      identityOf: identityOfKey,
       clock,
       createId,
       ...defined({ disconnectGraceMs: graceMs }),
@@ -224,6 +225,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const app = createApp(
     {
       agents,
+      identityOf: identityOfKey,
       runs,
       journal,
       delegator,

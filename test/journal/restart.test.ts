@@ -157,7 +157,7 @@ describe.skipIf(problem !== undefined)(
       ]);
       expect(closing[3]?.event).toMatchObject({
         ...identity,
-        error: { code: "internal", retryable: true },
+        error: { code: "host_stopped", retryable: true },
         result: { status: "failed", summary: "Half of it", remote_task_id: "task" },
       });
       expect(closing.at(-1)?.event).toMatchObject({ error: { code: "host_stopped", retryable: true } });

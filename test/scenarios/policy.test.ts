@@ -128,3 +128,39 @@ describe("what goes to the remote", () => {
     });
   });
 });
+
+describe("a run that another host asks for over AG-UI", () => {
+  const input = (troupe: unknown) => ({
+    threadId: "thread-1",
+    runId: "run-1",
+    messages: [{ id: "m", role: "user", content: "go" }],
+    forwardedProps: { troupe },
+  });
+  const step = (agent: string) => ({ agent, delegationId: `del-${agent}` });
+
+  it("goes on with the lineage and the trace that it came with", async () => {
+    await using host = await startTestHost({ script: script(call("toolu_1", "#say Hi.")) });
+    const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    const response = await fetch(`${host.url}/agents/claude/run`, {
+      method: "POST",
+      headers: { "content-type": "application/json", traceparent },
+      body: JSON.stringify(input({ lineage: [step("host-x/codex")], secret: "not ours" })),
+    });
+    await collect(response);
+    const [sent] = await sentTo(host.remote);
+    expect(sent?.message.metadata?.troupe).toMatchObject({
+      lineage: [step("host-x/codex"), { agent: expect.stringMatching(/\/claude$/) }],
+    });
+    expect(sent?.headers.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-/);
+    expect(JSON.stringify(sent)).not.toContain("not ours");
+  });
+
+  it("is refused when the chain is longer than any may be, and nothing is started", async () => {
+    await using host = await startTestHost({ script: script(call("toolu_1", "#say Hi.")) });
+    const lineage = Array.from({ length: 17 }, (_, index) => step(`host-x/${index}`));
+    const response = await host.send("/agents/claude/run", input({ lineage }));
+    expect(response.status).toBe(403);
+    expect(await response.json()).toMatchObject({ error: { code: "policy_denied" } });
+    expect((await host.get("/runs/run-1")).status).toBe(404);
+  });
+});

@@ -55,6 +55,7 @@ export class AppBench {
     this.app = createApp(
       {
         agents,
+        identityOf: (agent) => `host-1/${agent}`,
         runs: this.runs,
         journal: this.journal,
         delegator: this.delegator,

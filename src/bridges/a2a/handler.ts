@@ -21,10 +21,11 @@ import {
 import type { A2ARequestHandler, ServerCallContext } from "@a2a-js/sdk/server";
 import { withinTime } from "../../core/clock.js";
 import { TroupeError } from "../../core/errors.js";
+import { METADATA_KEY } from "../../delegation/lineage.js";
+import { originOf } from "../../delegation/run-origin.js";
 import { callOf } from "./call.js";
 import type { FaceTask } from "./face-task.js";
 import { checkConfiguration, checkHistoryLength, checkMessage, promptOf } from "./incoming.js";
-import { originOf } from "./origin.js";
 import { readAnswer } from "./questions.js";
 import { listTasks } from "./task-list.js";
 import { type FaceTasks, Scope } from "./tasks.js";
@@ -187,7 +188,8 @@ export class FaceHandler implements A2ARequestHandler {
     }
     if (message.taskId !== "") return this.#continue(scope, message, context, wait);
     const { headers } = callOf(context);
-    const { metadata, refusal } = originOf(message, request.metadata, headers, this.options.identity);
+    const told = message.metadata?.[METADATA_KEY] ?? request.metadata?.[METADATA_KEY];
+    const { metadata, refusal } = originOf(told, headers.get("traceparent"), this.options.identity);
     const prompt = promptOf(message);
     if (refusal !== undefined) return { task: tasks.refuse(scope, message, refusal), left: () => undefined };
     return wait(tasks.start(scope, { message, prompt, metadata, watched: mode !== "immediate" }));

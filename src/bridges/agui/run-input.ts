@@ -55,6 +55,8 @@ export interface RunInput {
   readonly history?: string;
   /** Which conversation to go on with; `threadFrom` is a thread's id. */
   readonly choice: ThreadChoice;
+  /** What another host says of what led here; not looked at yet. */
+  readonly origin?: unknown;
 }
 
 /**
@@ -80,14 +82,15 @@ export function parseRunInput(body: unknown): RunInput {
   }
   const history = compactHistory(earlier.map(({ role, content }) => ({ role, text: textOf(content) })));
   const choice = choiceOf(forwardedProps);
-  return { threadId, runId, messages, choice, ...defined({ protocolVersion, history }) };
+  const origin = memberOf(forwardedProps, "troupe");
+  return { threadId, runId, messages, choice, ...defined({ protocolVersion, history, origin }) };
 }
 
 function textOf(content: z.infer<typeof message>["content"]): string {
   return typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("");
 }
 
-/** `forwardedProps` is anybody's; only `troupe.thread` in it is ours. */
+/** `forwardedProps` is anybody's; only `troupe` in it is ours. */
 function choiceOf(forwardedProps: unknown): ThreadChoice {
   const given = memberOf(memberOf(forwardedProps, "troupe"), "thread");
   if (given === undefined || given === null) return {};

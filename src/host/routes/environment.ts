@@ -16,6 +16,8 @@ import type { Runs } from "../runs.js";
 /** What the routes work with. */
 export interface RouteEnvironment {
   readonly agents: ReadonlyMap<string, Agent>;
+  /** An agent's name in lineages, by its key. */
+  readonly identityOf: (agent: string) => string;
   readonly runs: Runs;
   readonly journal: Journal<ThreadEvent>;
   readonly delegator: Delegator;

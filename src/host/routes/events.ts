@@ -1,7 +1,8 @@
 import { chooseEncoder, SUBAGENT_ENCODINGS, type SubagentEncoding } from "../../bridges/agui/encoder.js";
-import { parseRunInput } from "../../bridges/agui/run-input.js";
+import { parseRunInput, type RunInput } from "../../bridges/agui/run-input.js";
 import { defined } from "../../core/defined.js";
 import type { ThreadChoice } from "../../core/thread.js";
+import { originOf } from "../../delegation/run-origin.js";
 import { type Cursor, parseCursor } from "../../journal/journal.js";
 import { sseResponse } from "../../wire/sse-writer.js";
 import { type Principal, threadKey } from "../authoriser.js";
@@ -12,22 +13,30 @@ import { type HostApp, type HostContext, jsonBody, type RouteEnvironment } from 
 
 /** Routes that stream: a run, and a thread. */
 export function eventRoutes(app: HostApp, environment: RouteEnvironment): void {
-  const { runs, disconnectGraceMs } = environment;
+  const { runs, disconnectGraceMs, identityOf } = environment;
+
+  const start = (context: HostContext, thread: string, input: RunInput): RunRecord => {
+    const agent = context.req.param("agent") ?? "";
+    const traceparent = context.req.header("traceparent");
+    const { metadata, refusal } = originOf(input.origin, traceparent, identityOf(agent));
+    if (refusal !== undefined) throw new HttpError(403, "policy_denied", refusal);
+    const { runId, messages, choice, history } = input;
+    return runs.start({
+      agent,
+      thread,
+      runId,
+      messages,
+      metadata,
+      ...chosenThread(context.get("principal"), choice),
+      ...defined({ disconnectGraceMs, history }),
+    });
+  };
 
   app.post("/agents/:agent/run", async (context) => {
     const input = parseRunInput(await jsonBody(context));
     const thread = threadKey(context.get("principal"), input.threadId);
     const after = cursorOf(context);
-    const record =
-      (await runs.recall(thread, input.runId)) ??
-      runs.start({
-        agent: context.req.param("agent"),
-        thread,
-        runId: input.runId,
-        messages: input.messages,
-        ...chosenThread(context.get("principal"), input.choice),
-        ...defined({ disconnectGraceMs, history: input.history }),
-      });
+    const record = (await runs.recall(thread, input.runId)) ?? start(context, thread, input);
     return stream(context, environment, {
       ...input,
       thread,

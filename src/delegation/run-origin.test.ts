@@ -1,38 +1,22 @@
-import { type Message, Role } from "@a2a-js/sdk";
 import { describe, expect, it } from "vitest";
-import { originOf } from "./origin.js";
+import { originOf } from "./run-origin.js";
 
 const ME = "host-1/codex";
 const TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const step = (agent: string) => ({ agent, delegationId: `del-${agent}` });
 
-function told(
-  metadata: Record<string, unknown> | undefined,
-  request?: Record<string, unknown>,
-  headers = {},
-) {
-  const message: Message = {
-    messageId: "m",
-    contextId: "",
-    taskId: "",
-    role: Role.ROLE_USER,
-    parts: [],
-    metadata,
-    extensions: [],
-    referenceTaskIds: [],
-  };
-  return originOf(message, request, new Headers(headers), ME);
-}
+const told = (metadata: Record<string, unknown> | undefined, traceparent?: string) =>
+  originOf(metadata?.troupe, traceparent, ME);
 
 describe("originOf", () => {
   it("takes the lineage and the trace, and nothing else that the caller says", () => {
     const lineage = [step("host-2/claude")];
     const metadata = { troupe: { lineage, runId: "r", extra: 1 }, traceparent: TRACE, tenant: "forged" };
     expect(told(metadata)).toEqual({ metadata: { troupe: { lineage } } });
-    expect(told(undefined, metadata, { traceparent: TRACE })).toEqual({
+    expect(told(metadata, TRACE)).toEqual({
       metadata: { troupe: { lineage }, traceparent: TRACE },
     });
-    expect(told(undefined, undefined, { traceparent: "00-xyz" })).toEqual({ metadata: {} });
+    expect(told(undefined, "00-xyz")).toEqual({ metadata: {} });
   });
 
   it("refuses what holds this agent, or more steps than any chain may have", () => {
