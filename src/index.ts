@@ -53,7 +53,7 @@ export {
   type InputPolicy,
   type ResponseMode,
 } from "./delegation/policy.js";
-export type { RemoteState } from "./delegation/registry.js";
+export type { RemoteState } from "./delegation/directory.js";
 export type {
   RemoteAgent,
   RemoteCancelAnswer,

@@ -7,7 +7,7 @@ import { systemClock } from "../core/clock.js";
 import { defined } from "../core/defined.js";
 import type { DriverDescription } from "../core/driver.js";
 import { programEnvironment } from "../core/environment.js";
-import type { RemoteState } from "../delegation/registry.js";
+import type { RemoteState } from "../delegation/directory.js";
 import { isOlder } from "../drivers/codex/protocol.js";
 import { configuredDriver, createConfiguredHost, permissionsOf } from "./config-host.js";
 import { EXIT } from "./exit-code.js";

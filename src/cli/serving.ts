@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { RemoteState } from "../delegation/registry.js";
+import type { RemoteState } from "../delegation/directory.js";
 import type { Host } from "../host/host.js";
 
 /** Prints where a host listens; one JSON line for programs. */

@@ -1,4 +1,21 @@
-import type { RemoteEntry, RemoteState } from "./registry.js";
+import type { DelegationPolicy } from "./policy.js";
+import type { RemoteAgent, RemoteDescription } from "./remote.js";
+
+/** A remote agent with what the host allows for it. */
+export interface RemoteEntry {
+  readonly remote: RemoteAgent;
+  readonly policy: DelegationPolicy;
+}
+
+/** What the host knows of a remote at this moment. */
+export interface RemoteState {
+  readonly key: string;
+  readonly protocol: RemoteAgent["protocol"];
+  readonly status: "ready" | "unreachable" | "unknown";
+  readonly description?: RemoteDescription;
+  /** Why it is unreachable. */
+  readonly problem?: string;
+}
 
 /** The remote agents that exist for somebody. */
 export interface RemoteDirectory {

@@ -1,25 +1,9 @@
 import { type Clock, withinTime } from "../core/clock.js";
 import { errorText, TroupeError } from "../core/errors.js";
-import { PartialDirectory, type RemoteDirectory } from "./directory.js";
+import { PartialDirectory, type RemoteDirectory, type RemoteEntry, type RemoteState } from "./directory.js";
 import type { DelegationErrorCode } from "./events.js";
 import { type DelegationPolicy, resolvePolicy } from "./policy.js";
 import type { RemoteAgent, RemoteDescription } from "./remote.js";
-
-/** A remote agent with what the host allows for it. */
-export interface RemoteEntry {
-  readonly remote: RemoteAgent;
-  readonly policy: DelegationPolicy;
-}
-
-/** What the host knows of a remote at this moment. */
-export interface RemoteState {
-  readonly key: string;
-  readonly protocol: RemoteAgent["protocol"];
-  readonly status: "ready" | "unreachable" | "unknown";
-  readonly description?: RemoteDescription;
-  /** Why it is unreachable. */
-  readonly problem?: string;
-}
 
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { ApprovalDecision } from "../core/approval.js";
 import type { RunEvent } from "../core/run-event.js";
-import type { AddCheck } from "./driver-conformance.js";
 import type { DriverStep } from "./driver-kit.js";
+import type { AddCheck } from "./driver-stage.js";
 import { checkGrammar, type DriverStage, type StagedRun, stageRun } from "./driver-stage.js";
 
 const ASK: readonly DriverStep[] = [

@@ -3,7 +3,14 @@ import { createMemoryThreadStore } from "../core/thread.js";
 import { approvalChecks } from "./driver-approvals.js";
 import type { DriverKit } from "./driver-kit.js";
 import { processChecks } from "./driver-processes.js";
-import { answeringTool, checkGrammar, DriverStage, endlessTool, stageRun } from "./driver-stage.js";
+import {
+  type AddCheck,
+  answeringTool,
+  checkGrammar,
+  DriverStage,
+  endlessTool,
+  stageRun,
+} from "./driver-stage.js";
 import { toolChecks } from "./driver-tools.js";
 
 /** One promise of a driver; `check` rejects when it is broken. */
@@ -11,9 +18,6 @@ export interface DriverCheck {
   readonly name: string;
   check(): Promise<void>;
 }
-
-/** Adds a check to a list, to be run on a stage of its own. */
-export type AddCheck = (name: string, check: (stage: DriverStage) => Promise<void>) => void;
 
 /**
  * What every driver has to hold, whatever its program: events, cancel at every moment, threads, approvals, MCP calls, trouble with

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { AddCheck } from "./driver-conformance.js";
 import type { DriverKit } from "./driver-kit.js";
+import type { AddCheck } from "./driver-stage.js";
 import { checkGrammar, endlessTool, STAGE_TOKEN, stageRun } from "./driver-stage.js";
 import { filesHolding, processesOf } from "./process-facts.js";
 

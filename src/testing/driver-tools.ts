@@ -3,8 +3,8 @@ import { systemClock } from "../core/clock.js";
 import type { RunEvent } from "../core/run-event.js";
 import { type Correlation, Correlator } from "../delegation/correlation.js";
 import type { ToolServerTool } from "./claude/tool-server.js";
-import type { AddCheck } from "./driver-conformance.js";
 import type { DriverKit } from "./driver-kit.js";
+import type { AddCheck } from "./driver-stage.js";
 import { answeringTool, checkGrammar, stageRun } from "./driver-stage.js";
 
 /** How long a call waits for its counterpart on the other channel, in milliseconds. */

@@ -13,13 +13,7 @@ import { outcomeLine, publicError } from "./outcome.js";
 import { agentMessage, artifactOf, dataPart, textPart } from "./parts.js";
 import { questionMessage } from "./questions.js";
 import { encodeTrace, type OpenCalls } from "./trace.js";
-import { AGENT_ADAPTOR_RESULT, ASSISTANT_OUTPUT } from "./vocabulary.js";
-
-/** The two names of a task. */
-export interface TaskIdentity {
-  readonly taskId: string;
-  readonly contextId: string;
-}
+import { AGENT_ADAPTOR_RESULT, ASSISTANT_OUTPUT, type TaskIdentity } from "./vocabulary.js";
 
 /** What an entry becomes: an event of a task's stream. */
 export type TaskUpdate =

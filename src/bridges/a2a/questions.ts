@@ -1,8 +1,8 @@
 import type { Message } from "@a2a-js/sdk";
 import type { ApprovalDecision, ApprovalRequest } from "../../core/approval.js";
 import { defined } from "../../core/defined.js";
-import type { TaskIdentity } from "./encoder.js";
 import { agentMessage, dataPart, textPart } from "./parts.js";
+import type { TaskIdentity } from "./vocabulary.js";
 
 /** What a permission or a plan wants to hear. */
 const DECISION_SCHEMA = {

@@ -1,5 +1,6 @@
 import { type Artifact, type Message, type Part, type Task, TaskState, type TaskStatus } from "@a2a-js/sdk";
-import type { TaskIdentity, TaskUpdate } from "./encoder.js";
+import type { TaskUpdate } from "./encoder.js";
+import type { TaskIdentity } from "./vocabulary.js";
 
 /** An artifact while it grows; text is joined when somebody looks. */
 interface GrowingArtifact {

@@ -15,3 +15,9 @@ export const TRACE = {
   file: "trace.file",
   usage: "trace.usage",
 } as const;
+
+/** The two names of a task. */
+export interface TaskIdentity {
+  readonly taskId: string;
+  readonly contextId: string;
+}

@@ -1,5 +1,4 @@
-import type { RemoteDirectory } from "../../delegation/directory.js";
-import type { RemoteState } from "../../delegation/registry.js";
+import type { RemoteDirectory, RemoteState } from "../../delegation/directory.js";
 import { requestJsonSchema } from "../../delegation/request.js";
 import type { McpTool } from "./tool.js";
 
