@@ -22,7 +22,7 @@ const claude = { driver: "claude", workspace: "." };
 
 describe("agents in the config", () => {
   it("are shown as they say, to whom it says", async () => {
-    const config = configured(
+    const config = await configured(
       {
         agents: {
           open: { ...claude, a2a: true },
@@ -55,7 +55,7 @@ describe("agents in the config", () => {
   });
 
   it("that are not shown leave no face at all", async () => {
-    const host = await createConfiguredHost(configured({ agents: { claude } }));
+    const host = await createConfiguredHost(await configured({ agents: { claude } }));
     const answer = await host.fetch(
       new Request("http://127.0.0.1:4100/a2a/claude/.well-known/agent-card.json"),
     );
@@ -65,8 +65,9 @@ describe("agents in the config", () => {
 
   it.each([[{ a2a: { exposure: { tools: "all" } } }], [{ a2a: { unknown: 1 } }], [{ a2a: "yes" }]])(
     "%j is a mistake",
-    (more) => {
-      expect(() => configured({ agents: { claude: { ...claude, ...more } } })).toThrow("agents.claude.a2a");
+    async (more) => {
+      const loading = configured({ agents: { claude: { ...claude, ...more } } });
+      await expect(loading).rejects.toThrow("agents.claude.a2a");
     },
   );
 });

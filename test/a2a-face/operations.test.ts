@@ -31,6 +31,10 @@ describe("SendMessage (A2A 1.0, 3.1.1)", () => {
     expect(second.id).toBe(first.id);
     expect(other.id).not.toBe(first.id);
     expect(bench.runs).toHaveLength(2);
+    // Who asks for the task by its id had the answer.
+    await bench.task(first.id);
+    const meant = await bench.send("", message);
+    expect([first.id, other.id]).not.toContain(meant.id);
   });
 
   it("case 073: a client's own context id is taken, and a new task there goes on with the conversation", async () => {
@@ -90,6 +94,9 @@ describe("SendMessage (A2A 1.0, 3.1.1)", () => {
       { message: userMessage("x"), configuration: { taskPushNotificationConfig: { url: "http://x" } } },
       -32003,
     ],
+    ["half a character in a context", { message: userMessage("x", { contextId: "a\ud800" }) }, -32602],
+    ["half a character in a message's id", { message: userMessage("x", { messageId: "\udc00" }) }, -32602],
+    ["half a character in a tenant", { tenant: "\ud800", message: userMessage("x") }, -32602],
     ["negative history", { message: userMessage("x"), configuration: { historyLength: -1 } }, -32602],
   ])("refuses %s", async (_name, params, code) => {
     await using bench = await FaceBench.start();

@@ -5,7 +5,7 @@ import type { DriverSink } from "../../src/core/driver.js";
 import type { Journal } from "../../src/journal/journal.js";
 import { createMemoryJournal } from "../../src/journal/memory-journal.js";
 import { say } from "../support/fake-agent.js";
-import { eventsOf, FaceBench, userMessage, type Wire } from "./face-bench.js";
+import { allOf, eventsOf, FaceBench, userMessage, type Wire, wireText } from "./face-bench.js";
 
 const EXPOSURE = { reasoning: true, tools: "full", files: true, usage: true } as const;
 
@@ -131,6 +131,34 @@ describe("after a restart", () => {
     expect(after).toMatchObject({ contextId: "my context", history: [{ parts: [{ text: "What is it?" }] }] });
     expect((await second.ask("GetTask", { id, tenant: "other" })).error.code).toBe(-32001);
     expect((await second.ask("CancelTask", { id })).error.code).toBe(-32002);
+  });
+
+  it("case 035: one whose end the journal did not take is told as failed, to all who wait for it", async () => {
+    const journal = shared();
+    const full: Journal<FaceEvent> = {
+      ...journal,
+      append: async (entry) => {
+        if (entry.event.type === "run.finished") throw new Error("the disk is full");
+        return journal.append(entry);
+      },
+    };
+    const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    await using bench = await FaceBench.start({ host: { journal: full } });
+    const streaming = allOf(await bench.call("SendStreamingMessage", { message: userMessage("Hello") }));
+    const blocking = bench.ask("SendMessage", {
+      message: userMessage("Hello", { contextId: "other", messageId: "other" }),
+    });
+    await expect.poll(() => bench.runs.length).toBe(2);
+    for (const { sink, finish } of bench.runs) {
+      say(sink, "Half");
+      finish();
+    }
+    const events = await streaming;
+    expect(wireText(events)).toBe("Half");
+    expect(events.at(-1)?.statusUpdate?.status.state).toBe("TASK_STATE_FAILED");
+    expect((await blocking).result.task.status.state).toBe("TASK_STATE_FAILED");
+    expect(logged).toHaveBeenCalled();
+    logged.mockRestore();
   });
 
   it("case 035: one that was at work is told as failed, and not as working for ever", async () => {

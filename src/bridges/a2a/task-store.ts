@@ -16,6 +16,8 @@ interface Stored {
   readonly task: FaceTask;
   readonly scope: string;
   readonly messages: string[];
+  /** The message that began it, while nothing shows that its caller knows of the task. */
+  opening?: string;
   endedAt?: number;
 }
 
@@ -43,10 +45,15 @@ export class TaskStore {
     this.#sweep();
   }
 
+  /** The task that a caller names. */
   get(scope: string, taskId: string): FaceTask | undefined {
     this.#sweep();
     const stored = this.#tasks.get(taskId);
-    return stored?.scope === scope ? stored.task : undefined;
+    if (stored?.scope !== scope) return undefined;
+    // Who names the task had its answer: the first message, sent again, is then no repetition.
+    if (stored.opening !== undefined) this.#byMessage.delete(stored.opening);
+    delete stored.opening;
+    return stored.task;
   }
 
   /** All tasks of a scope. */
@@ -61,7 +68,8 @@ export class TaskStore {
   }
 
   /**
-   * The task that the same message was for. The content counts as well: clients exist that give every first message the same id.
+   * The task that the same message was for, when it may be sent again because its answer was lost. The content counts as well:
+   * clients exist that give every first message the same id.
    */
   duplicate(scope: string, message: Message): FaceTask | undefined {
     this.#sweep();
@@ -75,6 +83,7 @@ export class TaskStore {
     const key = messageKey(scope, message);
     this.#byMessage.set(key, stored);
     stored.messages.push(key);
+    if (stored.messages.length === 1) stored.opening = key;
   }
 
   #sweep(): void {

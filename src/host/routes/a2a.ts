@@ -25,6 +25,8 @@ export function a2aRoutes(app: HostApp, environment: RouteEnvironment): void {
   const { a2a } = environment;
   if (a2a === undefined) return;
   const { face, publicUrl } = a2a;
+  // Cards are what the host was started with.
+  const lastModified = new Date(environment.clock.now()).toUTCString();
 
   const urlOf = (context: HostContext, agent: string) =>
     `${publicUrl ?? new URL(context.req.url).origin}/a2a/${encodeURIComponent(agent)}`;
@@ -36,6 +38,7 @@ export function a2aRoutes(app: HostApp, environment: RouteEnvironment): void {
       "content-type": "application/json",
       "cache-control": `public, max-age=${CARD_MAX_AGE}`,
       etag: served.etag,
+      "last-modified": lastModified,
       // The card holds the address that it was asked for under.
       vary: "Host, A2A-Version",
     };
