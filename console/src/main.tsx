@@ -7,6 +7,8 @@ import "./styles/layout.css";
 import "./styles/conversation.css";
 import "./styles/delegation.css";
 import "./styles/approval.css";
+import "./styles/timeline.css";
+import "./styles/panels.css";
 import "./styles/motion.css";
 
 const root = document.getElementById("root");

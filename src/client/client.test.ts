@@ -35,6 +35,56 @@ function setup(...answers: (Response | "refused" | "silent")[]) {
 const accepted = () => new Response(null, { status: 202 });
 
 describe("a client", () => {
+  it("lists threads page by page, and skips what it cannot read", async () => {
+    const run = { runId: "run-1", agent: "claude", status: "failed", startedAt: 5, endedAt: 9 };
+    const threads = [{ threadId: "t", title: "Hello", run, runs: 2, detached: 1 }, { title: "no id" }, null];
+    const { client, sent } = setup(Response.json({ threads, next: "5:t" }), Response.json({ threads: [] }));
+    const page = await client.listThreads();
+    expect(page).toEqual({
+      threads: [
+        {
+          threadId: "t",
+          title: "Hello",
+          agent: "claude",
+          status: "failed",
+          startedAt: 5,
+          endedAt: 9,
+          detached: 1,
+        },
+      ],
+      next: "5:t",
+    });
+    expect(await client.listThreads(page.next)).toEqual({ threads: [] });
+    expect(sent.map(({ url }) => url)).toEqual(["http://host/threads", "http://host/threads?before=5%3At"]);
+    const broken = setup(Response.json({}));
+    await expect(broken.client.listThreads()).rejects.toMatchObject({ code: "protocol_error" });
+  });
+
+  it("gets a delegation's record with its history, and the audit that stands in it", async () => {
+    const history = [
+      { cursor: "4", time: 1, type: "subagent.started", audit: { tool: "delegate_to_agent" } },
+      { cursor: "5", time: 2, type: "subagent.status", status: "working", message: "On it" },
+      { type: "subagent.status" },
+    ];
+    const { client, sent } = setup(
+      Response.json({ delegationId: "del/1", cardFingerprint: "f", history }),
+      Response.json([]),
+    );
+    const record = await client.getDelegation("del/1");
+    expect(sent[0]?.url).toBe("http://host/delegations/del%2F1");
+    expect(record).toMatchObject({
+      delegationId: "del/1",
+      raw: { cardFingerprint: "f" },
+      audit: { tool: "delegate_to_agent" },
+      history: [
+        { cursor: "4", type: "subagent.started" },
+        { cursor: "5", status: "working", message: "On it" },
+      ],
+    });
+    expect(record.history).toHaveLength(2);
+    await expect(client.getDelegation("x")).rejects.toMatchObject({ code: "protocol_error" });
+  });
+
   it("starts a run as AG-UI wants it, and leaves the answer's stream", async () => {
     let cancelled = false;
     const body = new ReadableStream({

@@ -3,10 +3,12 @@ import { type Clock, sleep, systemClock } from "../core/clock.js";
 import type { RemoteProtocol } from "../delegation/events.js";
 import type { Cursor } from "../journal/journal.js";
 import { ClientError, errorOfResponse } from "./client-error.js";
+import { type DelegationRecord, parseDelegationRecord } from "./delegation-record.js";
 import { streamThread, type ThreadFrame } from "./event-stream.js";
 import { createClientId } from "./ids.js";
 import { globalFetch, type HeadersSource, headersNow, hostUrl, send } from "./request.js";
 import type { StreamState } from "./stream-state.js";
+import { parseThreadPage, type ThreadPage } from "./thread-listing.js";
 
 /** Options of {@link createClient}. */
 export interface ClientOptions {
@@ -68,6 +70,13 @@ export interface StreamRequest {
 /** A connection to one host. Every request that fails rejects with a {@link ClientError}. */
 export interface Client {
   listAgents(signal?: AbortSignal): Promise<HostListing>;
+  /**
+   * The threads that the host knows of, the latest first.
+   * @param before `next` of the page before.
+   */
+  listThreads(before?: string, signal?: AbortSignal): Promise<ThreadPage>;
+  /** What is on record of a delegation. @throws ClientError `not_found`. */
+  getDelegation(delegationId: string, signal?: AbortSignal): Promise<DelegationRecord>;
   /**
    * Starts a run and resolves when the host has taken it on. Its events are read with {@link Client.streamThread}. A request that
    * got no answer is repeated with the same ids, so it never starts two runs.
@@ -149,6 +158,18 @@ export function createClient(options: ClientOptions): Client {
     async listAgents(signal) {
       const response = await request("/agents", { cache: "no-store" }, signal);
       return parseListing(await response.json().catch(() => undefined));
+    },
+
+    async listThreads(before, signal) {
+      const query = before === undefined ? "" : `?before=${encodeURIComponent(before)}`;
+      const response = await request(`/threads${query}`, { cache: "no-store" }, signal);
+      return parseThreadPage(await response.json().catch(() => undefined));
+    },
+
+    async getDelegation(delegationId, signal) {
+      const path = `/delegations/${encodeURIComponent(delegationId)}`;
+      const response = await request(path, { cache: "no-store" }, signal);
+      return parseDelegationRecord(await response.json().catch(() => undefined));
     },
 
     async startRun({

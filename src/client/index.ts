@@ -15,10 +15,12 @@ export {
 } from "./client.js";
 export { ClientError, type ClientErrorCode, type ClientErrorDetails } from "./client-error.js";
 export { compareCursors } from "./cursor.js";
+export type { DelegationRecord, HistoryEntry } from "./delegation-record.js";
 export { type AgUiEvent, streamThread, type ThreadFrame, type ThreadStreamOptions } from "./event-stream.js";
 export { createClientId } from "./ids.js";
 export type { HeadersSource } from "./request.js";
 export type { StreamState } from "./stream-state.js";
+export type { ThreadListing, ThreadPage } from "./thread-listing.js";
 export { createThreadView, type ThreadViewReducer } from "./thread-view.js";
 export {
   type ApprovalView,
@@ -27,7 +29,9 @@ export {
   type ItemView,
   isPending,
   isSubagentOver,
+  type MarkView,
   type NoticeView,
+  type PhaseView,
   type RunStatus,
   type RunView,
   runNeedsYou,

@@ -27,6 +27,8 @@ export class SubagentFold {
       items: [],
       artifacts: [],
       startedAt: time,
+      phases: [{ state: "starting", from: time }],
+      marks: [],
     };
     this.#tree = tree;
     this.#content = new ContentFold(tree, this.view);
@@ -39,7 +41,7 @@ export class SubagentFold {
     if (over) return;
     if (!this.#applyEnd(change, value, time)) {
       if (this.#assumed) return;
-      this.#applyState(change, value);
+      this.#applyState(change, value, time);
       this.#applyContent(change, value, time);
     }
     this.#tree.touch(this.view);
@@ -48,8 +50,8 @@ export class SubagentFold {
   /** The run is over and this delegation's own end has not come. */
   runEnded(time: number): void {
     if (isSubagentOver(this.view.state) || this.view.detached) return;
-    this.#assumed = true;
     this.#end("stopped", time);
+    this.#assumed = true;
     this.#tree.touch(this.view);
   }
 
@@ -67,29 +69,43 @@ export class SubagentFold {
     if (before !== view.agentName + view.remoteTaskId + view.remoteContextId) this.#tree.touch(view);
   }
 
-  #applyState(change: string, value: Members): void {
+  #applyState(change: string, value: Members, time: number): void {
     const { view } = this;
+    if (change === "started" || change === "correlated") this.#origin(value);
     if (change === "started") {
       view.objective = textOf(value, "objective") ?? view.objective;
     } else if (change === "status") {
-      this.#move(stateOf(textOf(value, "status") ?? ""));
+      this.#move(stateOf(textOf(value, "status") ?? ""), time);
       const message = textOf(value, "message");
       if (message !== undefined) view.statusMessage = message;
     } else if (change === "input_required") {
-      this.#move("needs_you");
+      this.#move("needs_you", time);
       const prompt = textOf(value, "prompt");
       if (prompt !== undefined) view.prompt = prompt;
       view.takesAnswer = true;
       view.questionCount++;
       if (value.schema !== undefined) view.schema = value.schema;
+      view.marks.push({ kind: "input", time, label: prompt ?? "" });
     } else if (change === "detached") {
       view.detached = true;
     } else if (change === "input_resolved") {
-      if (view.state === "needs_you") this.#move("working");
+      if (view.state === "needs_you") this.#move("working", time);
     } else if (change !== "correlated" && view.state === "starting") {
       // Words, tools and artifacts only come from an agent at work.
-      this.#move("working");
+      this.#move("working", time);
     }
+  }
+
+  /** How it came about: which call asked for it, and whose card it was started by. */
+  #origin(value: Members): void {
+    const { view } = this;
+    const { correlation } = value;
+    if (correlation === "strong" || correlation === "medium" || correlation === "none")
+      view.correlation = correlation;
+    const cardFingerprint = nameOf(value, "cardFingerprint");
+    if (cardFingerprint !== undefined) view.cardFingerprint = cardFingerprint;
+    const cardChangedFrom = nameOf(value, "cardChangedFrom");
+    if (cardChangedFrom !== undefined) view.cardChangedFrom = cardChangedFrom;
   }
 
   #applyContent(change: string, value: Members, time: number): void {
@@ -131,7 +147,7 @@ export class SubagentFold {
         break;
       }
       case "artifact":
-        this.#artifact(value.artifact);
+        this.#artifact(value.artifact, time);
         break;
     }
   }
@@ -155,15 +171,19 @@ export class SubagentFold {
   }
 
   #end(state: SubagentState, time: number): void {
+    // An end that was only concluded gives way to the real one.
+    if (this.#assumed && this.view.phases.at(-1)?.from === this.view.endedAt) this.view.phases.pop();
     this.view.state = state;
     this.view.endedAt = time;
+    this.view.phases.push({ state, from: time });
     this.#forgetQuestion();
     this.#content.close(time);
   }
 
   /** Once a stop was asked for, only the end changes the state. */
-  #move(state: SubagentState): void {
+  #move(state: SubagentState, time: number): void {
     if (this.view.state === "stopping") return;
+    if (this.view.state !== state) this.view.phases.push({ state, from: time });
     this.view.state = state;
     if (state !== "needs_you") this.#forgetQuestion();
   }
@@ -174,12 +194,14 @@ export class SubagentFold {
     delete this.view.schema;
   }
 
-  #artifact(value: unknown): void {
+  #artifact(value: unknown, time: number): void {
     const artifact = artifactOf(value);
     if (!artifact) return;
     const index = this.#artifacts.get(artifact.id);
-    if (index === undefined) this.#artifacts.set(artifact.id, this.view.artifacts.push(artifact) - 1);
-    else this.view.artifacts[index] = artifact;
+    if (index === undefined) {
+      this.#artifacts.set(artifact.id, this.view.artifacts.push(artifact) - 1);
+      this.view.marks.push({ kind: "artifact", time, label: artifact.name });
+    } else this.view.artifacts[index] = artifact;
   }
 }
 

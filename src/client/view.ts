@@ -1,6 +1,11 @@
 import type { ApprovalDecision, ApprovalRequest } from "../core/approval.js";
 import type { ApprovalResolver, PlanStep } from "../core/run-event.js";
-import type { ArtifactDescription, BoundarySizes, RemoteProtocol } from "../delegation/events.js";
+import type {
+  ArtifactDescription,
+  BoundarySizes,
+  CorrelationLevel,
+  RemoteProtocol,
+} from "../delegation/events.js";
 import type { Cursor } from "../journal/journal.js";
 
 /**
@@ -118,6 +123,30 @@ export interface SubagentView {
   readonly confirmed?: boolean;
   readonly startedAt: number;
   readonly endedAt?: number;
+  /** Its states in order, each until the next one's beginning; the first begins at `startedAt`. */
+  readonly phases: readonly PhaseView[];
+  /** What is worth a mark on a timeline, in order. */
+  readonly marks: readonly MarkView[];
+  /** How its tool call was found. */
+  readonly correlation?: CorrelationLevel;
+  /** Of the agent's card, when it has one. */
+  readonly cardFingerprint?: string;
+  /** The card was another one when the agent was last heard of. */
+  readonly cardChangedFrom?: string;
+}
+
+/** A state of a delegation and when it began. */
+export interface PhaseView {
+  readonly state: SubagentState;
+  readonly from: number;
+}
+
+/** A moment of a delegation: it asked, or it made a file for the first time. */
+export interface MarkView {
+  readonly kind: "input" | "artifact";
+  readonly time: number;
+  /** The question, or the file's name. */
+  readonly label: string;
 }
 
 /** A question of the agent to a person. */

@@ -10,6 +10,8 @@ const subagent: SubagentView = {
   agentName: "Research",
   protocol: "a2a",
   questionCount: 0,
+  phases: [],
+  marks: [],
   objective: "o",
   state: "done",
   items: [

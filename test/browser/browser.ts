@@ -40,6 +40,8 @@ export class TestPage implements AsyncDisposable {
   /** Sends a message as a person does. */
   async send(text: string): Promise<void> {
     await this.page.getByLabel("Message").fill(text);
+    // A page that has not heard yet which agents there are sends nothing.
+    await this.page.locator('button[type="submit"]:enabled', { hasText: "Send" }).waitFor();
     await this.page.keyboard.press("Enter");
   }
 

@@ -90,11 +90,45 @@ describe("the console on a real host", () => {
     await opened.runIs("Done");
     expect(await opened.page.locator(".user-message").count()).toBe(1);
     expect(await opened.page.locator("article").count()).toBe(1);
-    await opened.card().getByRole("button", { name: "Research Agent" }).click();
+    await opened.card().locator(".subagent-toggle").click();
     const { items } = await lastDelegation(host, opened);
     const said = items.map((item) => (item.kind === "text" ? item.text : "")).join("");
     const squeeze = (text: string) => text.replace(/\s+/g, "");
     expect(squeeze((await opened.card().locator(".prose").allTextContents()).join(""))).toBe(squeeze(said));
+    expect(opened.complaints).toEqual([]);
+  });
+
+  it("tells in the list, the timeline, the inspector and a replay what the host has on record", async () => {
+    await using host = await startTestHost();
+    await using opened = await browser.open(host.url, { viewport: { width: 1_200, height: 800 } });
+    const { page } = opened;
+    await opened.send(HALVES);
+    const entry = page.getByRole("navigation", { name: "Threads" }).getByRole("link", { name: "#status" });
+    await expect.poll(() => entry.textContent()).toContain("Working");
+    await opened.runIs("Done");
+    await expect.poll(() => entry.textContent()).toContain("Done");
+    const delegation = await lastDelegation(host, opened);
+    const lane = page.locator(`[data-lane="${delegation.delegationId}"]`);
+    expect(await lane.textContent()).toMatch(/Research Agent: Done, after \d+:\d\d, 1 file/);
+    await lane.click();
+    await expect.poll(() => page.locator(".is-target .agent-name").textContent()).toBe("Research Agent");
+    await page.keyboard.press("i");
+    const drawer = page.getByRole("dialog", { name: "Research Agent" });
+    await drawer.getByText(delegation.remoteTaskId ?? "none", { exact: true }).waitFor();
+    await drawer.getByText(delegation.cardFingerprint ?? "none", { exact: true }).waitFor();
+    await expect.poll(() => drawer.locator(".history tbody tr").last().textContent()).toContain("finished");
+    await drawer.getByText("sha256").waitFor();
+    await drawer.getByRole("button", { name: "Read raw events" }).click();
+    await expect.poll(() => drawer.locator(".json pre").first().textContent()).toContain("subagent.finished");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Replay" }).click();
+    const replay = page.getByRole("region", { name: "Replay" });
+    await replay.getByRole("button", { name: "Pause" }).click();
+    await replay.getByLabel("Moment").fill("0");
+    await expect.poll(() => page.locator("article").count()).toBe(0);
+    await replay.getByRole("button", { name: "End" }).click();
+    await opened.cardIs("Done");
+    await opened.page.getByText("The research agent answered").waitFor();
     expect(opened.complaints).toEqual([]);
   });
 

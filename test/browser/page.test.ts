@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startBrowser, type TestBrowser, type TestPage } from "./browser.js";
+import { delegate, say, subagent } from "./scripted-delegation.js";
 import { type ScriptedHost, type ScriptedRun, startScriptedHost } from "./scripted-host.js";
 
 const DIRECTORY = fileURLToPath(new URL("../../dist/console/", import.meta.url));
@@ -29,31 +30,6 @@ async function begin(opened: TestPage, text = "Hello"): Promise<ScriptedRun> {
   const [run] = runs;
   if (!run) throw new Error("no run");
   return run;
-}
-
-function subagent(run: ScriptedRun, change: string, value: object = {}): void {
-  const identity = {
-    runId: run.runId,
-    parentToolCallId: "tool-1",
-    delegationId: "del-1",
-    agentKey: "research",
-    agentName: "Research Agent",
-    protocol: "a2a",
-  };
-  run.custom(`subagent.${change}`, { ...identity, ...value });
-}
-
-function delegate(run: ScriptedRun): void {
-  run.emit({ type: "TOOL_CALL_START", toolCallId: "tool-1", toolCallName: "delegate_to_agent" });
-  run.emit({ type: "TOOL_CALL_ARGS", toolCallId: "tool-1", delta: '{"agent":"research"}' });
-  run.emit({ type: "TOOL_CALL_END", toolCallId: "tool-1" });
-  subagent(run, "started", { objective: "Find it", correlation: "strong" });
-}
-
-function say(run: ScriptedRun, text: string): void {
-  run.emit({ type: "TEXT_MESSAGE_START", messageId: `m-${text}`, role: "assistant" });
-  run.emit({ type: "TEXT_MESSAGE_CONTENT", messageId: `m-${text}`, delta: text });
-  run.emit({ type: "TEXT_MESSAGE_END", messageId: `m-${text}` });
 }
 
 const approval = (expiresInMs = 60_000) => ({
@@ -239,7 +215,7 @@ describe("the console", () => {
     await opened.page.getByRole("heading", { name: "May it do this?" }).waitFor();
     const widest = await opened.page.evaluate(() => {
       const inScroller = (element: Element) => element.closest("pre") !== null && element.tagName !== "PRE";
-      const visible = [...document.querySelectorAll("main *, header *, footer *")].filter(
+      const visible = [...document.querySelectorAll("main *, header *, footer *, .timeline *")].filter(
         (element) => !inScroller(element),
       );
       return Math.max(...visible.map((element) => element.getBoundingClientRect().right));

@@ -48,6 +48,8 @@ export interface ScriptedHostOptions {
 export interface ScriptedHost {
   readonly url: string;
   readonly requests: SeenRequest[];
+  /** Puts events into a thread that no page has started; the first is its run's start. */
+  fill(threadId: string, events: readonly Record<string, unknown>[]): void;
   /** Cuts every open stream, as a proxy would. */
   dropStreams(): void;
   /** While false, new streams are refused with 503. */
@@ -71,6 +73,7 @@ const AGENTS = {
 
 interface ThreadRecord {
   readonly frames: string[];
+  readonly events: Record<string, unknown>[];
   readonly readers: Set<ServerResponse>;
 }
 
@@ -82,15 +85,17 @@ export async function startScriptedHost(options: ScriptedHostOptions): Promise<S
   let available = true;
 
   const thread = (threadId: string): ThreadRecord => {
-    const known = threads.get(threadId) ?? { frames: [], readers: new Set() };
+    const known = threads.get(threadId) ?? { frames: [], events: [], readers: new Set() };
     threads.set(threadId, known);
     return known;
   };
 
   function emit(threadId: string, event: Record<string, unknown>): void {
-    const { frames, readers } = thread(threadId);
-    const frame = `id: ${frames.length + 1}\ndata: ${JSON.stringify({ timestamp: Date.now(), ...event })}\n\n`;
+    const { frames, events, readers } = thread(threadId);
+    const timed = { timestamp: Date.now(), ...event };
+    const frame = `id: ${frames.length + 1}\ndata: ${JSON.stringify(timed)}\n\n`;
     frames.push(frame);
+    events.push(timed);
     for (const reader of readers) reader.write(frame);
   }
 
@@ -133,6 +138,37 @@ export async function startScriptedHost(options: ScriptedHostOptions): Promise<S
     });
   }
 
+  /** As a host lists them: those with a run, the latest first. */
+  function listThreads(): unknown {
+    const listed = [...threads].flatMap(([threadId, { events }]) => {
+      const started = events.filter(({ type }) => type === "RUN_STARTED");
+      const [first, last] = [started[0], started.at(-1)];
+      if (!first || !last) return [];
+      const over = events.some(({ type, runId }) => type === "RUN_FINISHED" && runId === last.runId);
+      const { messages } = first.input as { messages: { content: string }[] };
+      const { runId, timestamp: startedAt } = last;
+      const run = { runId, agent: "claude", status: over ? "finished" : "running", startedAt };
+      return [{ threadId, title: messages.at(-1)?.content ?? "", run, runs: started.length, detached: 0 }];
+    });
+    return {
+      threads: listed.sort((left, right) => Number(right.run.startedAt) - Number(left.run.startedAt)),
+    };
+  }
+
+  /** As a host has it on record: everything but the text. */
+  function delegationRecord(delegationId: string): unknown {
+    for (const { events } of threads.values()) {
+      const history = events.flatMap(({ type, name, value, timestamp }, index) => {
+        const told = (value ?? {}) as Record<string, unknown>;
+        if (type !== "CUSTOM" || told.delegationId !== delegationId || "delta" in told) return [];
+        const audit = name === "subagent.started" ? { audit: { tool: "delegate_to_agent", size: 7 } } : {};
+        return [{ cursor: String(index + 1), time: timestamp, type: name, status: told.status, ...audit }];
+      });
+      if (history.length > 0) return { delegationId, history };
+    }
+    return undefined;
+  }
+
   async function serveFile(path: string, response: ServerResponse): Promise<void> {
     const file = normalize(path === "/" ? "/index.html" : path);
     try {
@@ -155,9 +191,14 @@ export async function startScriptedHost(options: ScriptedHostOptions): Promise<S
     const seen: SeenRequest = { method: request.method ?? "", path: pathname, body, lastEventId };
     requests.push(seen);
     const events = /^\/threads\/([^/]+)\/events$/.exec(pathname);
+    const record = /^\/delegations\/([^/]+)$/.exec(pathname);
     const cancelRun = /^\/runs\/([^/]+)\/cancel$/.exec(pathname);
     if (pathname === "/agents") json(response, 200, options.agents ?? AGENTS);
-    else if (events?.[1]) {
+    else if (pathname === "/threads") json(response, 200, listThreads());
+    else if (record?.[1] && request.method === "GET") {
+      const found = delegationRecord(record[1]);
+      json(response, found ? 200 : 404, found ?? { error: { code: "not_found", message: "Nothing." } });
+    } else if (events?.[1]) {
       openStream(
         decodeURIComponent(events[1]),
         Number(lastEventId ?? searchParams.get("after") ?? 0),
@@ -187,6 +228,9 @@ export async function startScriptedHost(options: ScriptedHostOptions): Promise<S
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     requests,
+    fill: (threadId, events) => {
+      for (const event of events) emit(threadId, event);
+    },
     dropStreams,
     setAvailable: (value) => {
       available = value;

@@ -58,17 +58,17 @@ function OpenApproval({ approval }: { approval: ApprovalView }) {
 
   return (
     <section className="approval" aria-labelledby={heading}>
-      <h3 id={heading}>
+      <h2 id={heading}>
         <Icon name="alert" /> {HEADINGS[request.kind]}
         <span className="muted expires">
           denied by itself in <Remaining until={request.expiresAt} />
         </span>
-      </h3>
+      </h2>
       <p className="approval-title">
         {request.tool !== undefined && <code>{request.tool}</code>} {request.title}
       </p>
       <ApprovalInput approval={approval} />
-      {question ? (
+      {thread.readOnly ? null : question ? (
         <AnswerForm
           schema={request.schema}
           disabled={asked}
@@ -80,7 +80,7 @@ function OpenApproval({ approval }: { approval: ApprovalView }) {
           <input value={note} disabled={asked} onChange={(event) => setNote(event.target.value)} />
         </label>
       )}
-      <p className="actions">
+      <p className="actions" hidden={thread.readOnly}>
         {!question && (
           <button
             type="button"

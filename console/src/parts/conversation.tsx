@@ -1,14 +1,20 @@
 import { useCallback, useLayoutEffect, useRef, useState } from "react";
+import { useTarget } from "../thread/page-focus.js";
+import { useTargetScroller } from "../thread/target-scroller.js";
 import { useThreadVersion } from "../thread/thread-context.js";
 import type { PendingMessage, ThreadStore } from "../thread/thread-store.js";
 import { Elapsed } from "./elapsed.js";
 import { Icon } from "./icon.js";
+import { useFirstShown } from "./item-list.js";
 import { RunBlock } from "./run-block.js";
 
 interface ConversationProps {
   readonly store: ThreadStore;
   readonly onRetry: (agent: string, text: string) => void;
 }
+
+/** How many of the last runs are there at first. */
+const LAST_RUNS = 20;
 
 /** How near to the end, in pixels, still counts as being there. */
 const NEAR_END = 80;
@@ -47,7 +53,17 @@ export function Conversation({ store, onRetry }: ConversationProps) {
     if (atEnd.current) toEnd();
   }, [version, toEnd]);
 
+  // Going to a place is leaving the end.
+  const leaveEnd = useCallback(() => {
+    atEnd.current = false;
+  }, []);
+  useTargetScroller(leaveEnd);
+
   const { runs, gaps } = store.view;
+  const target = useTarget();
+  const wanted = target === undefined ? -1 : runs.findIndex(({ runId }) => target.owners.has(runId));
+  const shown = useFirstShown("thread", runs.length, LAST_RUNS, 10);
+  const first = wanted < 0 ? shown.first : Math.min(shown.first, wanted);
   return (
     <main className="conversation" ref={scroller} onScroll={look}>
       <div className="column" ref={content}>
@@ -56,7 +72,12 @@ export function Conversation({ store, onRetry }: ConversationProps) {
             {`The host no longer has the events between ${gap.after} and ${gap.resumesAt}.`}
           </p>
         ))}
-        {runs.map((run) => (
+        {first > 0 && (
+          <button type="button" className="earlier" onClick={shown.showEarlier}>
+            {`Show earlier messages (${first})`}
+          </button>
+        )}
+        {runs.slice(first).map((run) => (
           <RunBlock key={run.runId} run={run} version={run.version} />
         ))}
         {store.pending && <Pending message={store.pending} store={store} onRetry={onRetry} />}

@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from "react";
 import { formatElapsed } from "../../../src/client/index.js";
+import { useThreadTime } from "../thread/thread-context.js";
 
 const listeners = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -21,10 +22,16 @@ function subscribe(listener: () => void): () => void {
 
 const nothing = () => () => undefined;
 
-/** The time now, renewed every second while `running`. All clocks of the page tick together. */
-export function useNow(running: boolean): number {
+/** The time of day, renewed every second while `running`. All clocks of the page tick together. */
+export function useTick(running: boolean): number {
   useSyncExternalStore(running ? subscribe : nothing, () => (running ? second : 0));
   return Date.now();
+}
+
+/** As {@link useTick}, but the thread's own time, which is another one in a replay. */
+export function useNow(running: boolean): number {
+  useTick(running);
+  return useThreadTime();
 }
 
 /** How long something has lasted, or did. */

@@ -9,15 +9,42 @@ interface HeaderProps {
   readonly hosts: ListingState;
   readonly canStartNew: boolean;
   readonly onNewThread: () => void;
+  readonly threadsShown: boolean;
+  readonly onThreads: () => void;
+  /** Absent while there is nothing to search. */
+  readonly onSearch?: (() => void) | undefined;
 }
 
-export function Header({ connection, hosts, canStartNew, onNewThread }: HeaderProps) {
+export function Header(props: HeaderProps) {
+  const { connection, hosts, canStartNew, onNewThread, threadsShown, onThreads, onSearch } = props;
   return (
     <header className="header">
+      <button
+        type="button"
+        className="button quiet"
+        aria-expanded={threadsShown}
+        aria-label="Threads"
+        title="Threads"
+        onClick={onThreads}
+      >
+        <Icon name="list" />
+      </button>
       <h1 className="brand">
         <Icon name="agents" /> Troupe
       </h1>
       <ConnectionState connection={connection} hosts={hosts} />
+      {onSearch && (
+        <button
+          type="button"
+          className="button quiet"
+          aria-label="Search"
+          aria-keyshortcuts="/"
+          title="Search (/)"
+          onClick={onSearch}
+        >
+          <Icon name="search" />
+        </button>
+      )}
       <AgentsMenu hosts={hosts} />
       <button
         type="button"

@@ -13,8 +13,13 @@ export type IconName =
   | "download"
   | "eye"
   | "file"
+  | "info"
+  | "list"
+  | "pause"
+  | "play"
   | "plus"
   | "ring"
+  | "search"
   | "send"
   | "square"
   | "tool";
@@ -54,8 +59,23 @@ const DRAWINGS: Readonly<Record<IconName, ReactNode>> = {
   file: (
     <path d="M9 1.8H4.5A1.2 1.2 0 0 0 3.3 3v10a1.2 1.2 0 0 0 1.2 1.2h7a1.2 1.2 0 0 0 1.2-1.2V5.5zM9 1.8v3.7h3.7" />
   ),
+  info: (
+    <>
+      <circle cx="8" cy="8" r="6" />
+      <path d="M8 7.2v3.6M8 4.9v.2" />
+    </>
+  ),
+  list: <path d="M2.5 4h11M2.5 8h11M2.5 12h7" />,
+  pause: <path d="M5.5 3.5v9M10.5 3.5v9" />,
+  play: <path d="M5 3.2v9.6L12.6 8z" />,
   plus: <path d="M8 3v10M3 8h10" />,
   ring: <path d="M8 2.5A5.5 5.5 0 1 1 2.5 8" />,
+  search: (
+    <>
+      <circle cx="7" cy="7" r="4.2" />
+      <path d="m10.2 10.2 3.3 3.3" />
+    </>
+  ),
   send: <path d="M8 13V3M3.5 7.5 8 3l4.5 4.5" />,
   square: <rect x="4" y="4" width="8" height="8" rx="1.2" />,
   tool: <path d="m5 4-3 4 3 4M11 4l3 4-3 4" />,

@@ -20,19 +20,20 @@ function laidOut(text: string): string {
   }
 }
 
-function CopyButton({ text }: { text: string }) {
+/** Copies a text, which may be made only then. Not there where pages may not write to the clipboard. */
+export function CopyButton({ text, label = "Copy" }: { text: string | (() => string); label?: string }) {
   const [copied, setCopied] = useState(false);
   // Only pages from HTTPS or loopback may write to the clipboard.
   if (!navigator.clipboard) return null;
   const copy = () =>
-    navigator.clipboard.writeText(text).then(
+    navigator.clipboard.writeText(typeof text === "string" ? text : text()).then(
       () => setCopied(true),
       () => undefined,
     );
   return (
     <button type="button" className="button quiet copy" onClick={copy} onBlur={() => setCopied(false)}>
       <Icon name={copied ? "check" : "copy"} />
-      {copied ? "Copied" : "Copy"}
+      {copied ? "Copied" : label}
     </button>
   );
 }

@@ -1,5 +1,8 @@
 import { memo } from "react";
 import { isPending, type RunView, runNeedsYou, runWord } from "../../../src/client/index.js";
+import { messagePlace } from "../search/places.js";
+import { usePageFocus } from "../thread/page-focus.js";
+import { useThread } from "../thread/thread-context.js";
 import { ApprovalCard } from "./approval-card.js";
 import { Elapsed } from "./elapsed.js";
 import { Icon } from "./icon.js";
@@ -21,12 +24,12 @@ export const RunBlock = memo(function RunBlock({ run }: { run: RunView; version:
           .slice(0, 80) || "Run"
       }
     >
-      {run.userMessages.map((message) => (
-        <div key={message.id} className="user-message">
+      {run.userMessages.map((message, index) => (
+        <div key={message.id} className="user-message" data-place={messagePlace(run.runId, index)}>
           {message.text}
         </div>
       ))}
-      <ItemList items={run.items} />
+      <ItemList items={run.items} owner={run.runId} />
       {run.subagents.map((subagent) => (
         <SubagentCard key={subagent.delegationId} subagent={subagent} version={subagent.version} />
       ))}
@@ -77,6 +80,18 @@ function Notices({ run }: { run: RunView }) {
   );
 }
 
+/** Plays a run that is over again. */
+function ReplayButton({ run }: { run: RunView }) {
+  const focus = usePageFocus();
+  const thread = useThread();
+  if (thread.readOnly) return null;
+  return (
+    <button type="button" className="earlier" onClick={() => focus.replay(run.runId)}>
+      Replay
+    </button>
+  );
+}
+
 function RunStatus({ run }: { run: RunView }) {
   if (run.status === "running") {
     const waits = runNeedsYou(run);
@@ -93,7 +108,7 @@ function RunStatus({ run }: { run: RunView }) {
         <Icon name="alert" />
         <p>
           <strong>The run failed.</strong> {run.error.message} <code className="muted">{run.error.code}</code>{" "}
-          <Elapsed from={run.startedAt} to={run.endedAt} />
+          <Elapsed from={run.startedAt} to={run.endedAt} /> <ReplayButton run={run} />
         </p>
       </div>
     );
@@ -103,6 +118,7 @@ function RunStatus({ run }: { run: RunView }) {
       <Icon name={run.status === "finished" ? "check" : "square"} /> {runWord(run.status)}
       {run.status === "cancelled" && run.reason === "user" ? " by you" : ""}{" "}
       <Elapsed from={run.startedAt} to={run.endedAt} />
+      <ReplayButton run={run} />
     </p>
   );
 }

@@ -1,33 +1,25 @@
-import { memo, useId, useState } from "react";
+import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from "react";
 import {
   isSubagentOver,
   latestText,
-  type SubagentState,
   type SubagentView,
   subagentWord,
   summaryOf,
   type ToolCallView,
 } from "../../../src/client/index.js";
+import { useHighlighted, usePageFocus, useTargetIn } from "../thread/page-focus.js";
 import { useThread, useWasAsked } from "../thread/thread-context.js";
+import { useInView } from "../thread/use-in-view.js";
 import { AnswerForm } from "./answer-form.js";
 import { Artifacts } from "./artifact-chip.js";
 import { BoundaryLine } from "./boundary-line.js";
 import { Elapsed } from "./elapsed.js";
-import { Icon, type IconName } from "./icon.js";
+import { Icon } from "./icon.js";
 import { ItemList } from "./item-list.js";
 import { Markdown, StreamingMarkdown, tailOf } from "./markdown.js";
 import { ProtocolMark } from "./protocol-mark.js";
+import { STATE_ICONS } from "./state-icon.js";
 import { ToolLine } from "./tool-call.js";
-
-const ICONS: Readonly<Record<SubagentState, IconName>> = {
-  starting: "dots",
-  working: "ring",
-  needs_you: "alert",
-  stopping: "square",
-  done: "check",
-  failed: "cross",
-  stopped: "square",
-};
 
 /** A remote agent at work, under the tool call that asked for it. Folds to one line and its summary when it is over. */
 export const SubagentCard = memo(function SubagentCard({
@@ -38,14 +30,39 @@ export const SubagentCard = memo(function SubagentCard({
 }) {
   const [whole, setWhole] = useState(false);
   const body = useId();
+  const focus = usePageFocus();
+  const { delegationId } = subagent;
+  const highlighted = useHighlighted(delegationId);
+  const target = useTargetIn(delegationId);
+  const card = useRef<HTMLElement>(null);
+  const inView = useInView(card);
+  // A card that nobody sees is not drawn again with every word.
+  const drawn = useRef(subagent.version);
+  if (inView) drawn.current = subagent.version;
+  useEffect(() => {
+    if (target) setWhole(true);
+  }, [target]);
+  const onKeyDown = (event: KeyboardEvent) => {
+    const plain = !event.altKey && !event.ctrlKey && !event.metaKey;
+    const typing = event.target instanceof HTMLElement && event.target.matches("input, textarea, select");
+    if (event.key !== "i" || !plain || typing) return;
+    event.preventDefault();
+    focus.inspect(delegationId);
+  };
   const over = isSubagentOver(subagent.state);
   const asked = useWasAsked(subagent.delegationId) && !over;
   const state = asked ? "stopping" : subagent.state;
   return (
     <article
-      className={`subagent ${state} ${over && !whole ? "folded" : ""}`}
+      ref={card}
+      className={`subagent ${state} ${over && !whole ? "folded" : ""} ${highlighted ? "highlighted" : ""}`}
       aria-label={`${subagent.agentName}: ${subagentWord(state)}`}
-      data-delegation={subagent.delegationId}
+      data-delegation={delegationId}
+      data-place={delegationId}
+      onKeyDown={onKeyDown}
+      onFocus={() => focus.highlight(delegationId)}
+      onPointerEnter={() => focus.highlight(delegationId)}
+      onPointerLeave={() => focus.highlight(undefined)}
     >
       <div className="subagent-head">
         <button
@@ -61,11 +78,24 @@ export const SubagentCard = memo(function SubagentCard({
           <span className="agent-name">{subagent.agentName}</span>
         </button>
         <span className={`state ${state}`}>
-          <Icon name={ICONS[state]} />
+          <Icon name={STATE_ICONS[state]} />
           {subagentWord(state)}
         </span>
         <Elapsed from={subagent.startedAt} to={subagent.endedAt} />
-        {!over && <StopDelegation subagent={subagent} asked={asked} />}
+        {subagent.detached && !over && <span className="detached">goes on after its run</span>}
+        <span className="card-actions">
+          <button
+            type="button"
+            className="button quiet small"
+            aria-label={`Inspect ${subagent.agentName}`}
+            aria-keyshortcuts="i"
+            title="Inspect (I)"
+            onClick={() => focus.inspect(delegationId)}
+          >
+            <Icon name="info" />
+          </button>
+          {!over && <StopDelegation subagent={subagent} asked={asked} />}
+        </span>
       </div>
       <div className="subagent-body" id={body}>
         {(whole || !over) && subagent.objective && (
@@ -76,7 +106,7 @@ export const SubagentCard = memo(function SubagentCard({
         ) : over ? (
           <Summary subagent={subagent} />
         ) : (
-          <Latest subagent={subagent} />
+          <Latest subagent={subagent} version={drawn.current} />
         )}
         {subagent.state === "needs_you" && <Question key={subagent.questionCount} subagent={subagent} />}
         <Artifacts subagent={subagent} />
@@ -88,6 +118,7 @@ export const SubagentCard = memo(function SubagentCard({
 
 function StopDelegation({ subagent, asked }: { subagent: SubagentView; asked: boolean }) {
   const thread = useThread();
+  if (thread.readOnly) return null;
   return (
     <button
       type="button"
@@ -110,7 +141,7 @@ function Question({ subagent }: { subagent: SubagentView }) {
       <p>
         <strong>It waits for you.</strong> {subagent.prompt ?? subagent.statusMessage}
       </p>
-      {subagent.takesAnswer && (
+      {subagent.takesAnswer && !thread.readOnly && (
         <AnswerForm
           schema={subagent.schema}
           disabled={answered}
@@ -124,18 +155,15 @@ function Question({ subagent }: { subagent: SubagentView }) {
 /** How many of its own tool calls a working card shows. */
 const TOOLS_SHOWN = 4;
 
-function Latest({ subagent }: { subagent: SubagentView }) {
-  const tools = subagent.items.filter((item): item is ToolCallView => item.kind === "tool");
+const Latest = memo(function Latest({ subagent }: { subagent: SubagentView; version: number }) {
+  const tools = lastTools(subagent);
   const text = latestText(subagent);
-  const hidden = tools.length - TOOLS_SHOWN;
   return (
     <>
       {subagent.statusMessage && subagent.state !== "needs_you" && (
         <p className="status-message">{subagent.statusMessage}</p>
       )}
-      {hidden > 0 && (
-        <p className="muted small-text">{`${hidden} earlier tool ${hidden === 1 ? "call" : "calls"}`}</p>
-      )}
+      {tools.length > TOOLS_SHOWN && <p className="muted small-text">Earlier tool calls are folded.</p>}
       {tools.slice(-TOOLS_SHOWN).map((tool) => (
         <ToolLine key={tool.id} call={tool} />
       ))}
@@ -146,12 +174,22 @@ function Latest({ subagent }: { subagent: SubagentView }) {
       )}
     </>
   );
+});
+
+/** The last tool calls that a working card shows, and one more if there are more. */
+function lastTools({ items }: SubagentView): ToolCallView[] {
+  const tools: ToolCallView[] = [];
+  for (let index = items.length - 1; index >= 0 && tools.length <= TOOLS_SHOWN; index--) {
+    const item = items[index];
+    if (item?.kind === "tool") tools.unshift(item);
+  }
+  return tools;
 }
 
 function Everything({ subagent }: { subagent: SubagentView }) {
   return (
     <>
-      <ItemList items={subagent.items} />
+      <ItemList items={subagent.items} owner={subagent.delegationId} />
       {subagent.error && <Failure subagent={subagent} />}
       {!subagent.error && subagent.state === "stopped" && <p className="summary">{summaryOf(subagent)}</p>}
       <dl className="facts">

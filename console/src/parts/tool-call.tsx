@@ -1,5 +1,6 @@
-import { memo, useState } from "react";
+import { memo, useEffect, useState } from "react";
 import { argumentHint, type ToolCallState, type ToolCallView } from "../../../src/client/index.js";
+import { useTarget } from "../thread/page-focus.js";
 import { ApprovalCard } from "./approval-card.js";
 import { Elapsed } from "./elapsed.js";
 import { Icon, type IconName } from "./icon.js";
@@ -24,10 +25,17 @@ const WORDS: Readonly<Record<ToolCallState, string>> = {
 };
 
 /** One line per tool call, with what it delegated to under it. */
-export const ToolCall = memo(function ToolCall({ call }: { call: ToolCallView; version: number }) {
+export const ToolCall = memo(function ToolCall({
+  call,
+  place,
+}: {
+  call: ToolCallView;
+  version: number;
+  place: string;
+}) {
   return (
-    <div className={`tool-call ${call.subagents.length > 0 ? "delegates" : ""}`}>
-      <ToolLine call={call} />
+    <div className={`tool-call ${call.subagents.length > 0 ? "delegates" : ""}`} data-place={place}>
+      <ToolLine call={call} place={place} />
       {call.approvals.map((approval) => (
         <ApprovalCard key={approval.request.approvalId} approval={approval} version={approval.version} />
       ))}
@@ -36,7 +44,7 @@ export const ToolCall = memo(function ToolCall({ call }: { call: ToolCallView; v
       ))}
       {call.items.length > 0 && (
         <div className="nested">
-          <ItemList items={call.items} />
+          <ItemList items={call.items} owner={call.id} />
         </div>
       )}
     </div>
@@ -44,8 +52,13 @@ export const ToolCall = memo(function ToolCall({ call }: { call: ToolCallView; v
 });
 
 /** The line itself; it opens to the exact arguments and the result. */
-export function ToolLine({ call }: { call: ToolCallView }) {
+export function ToolLine({ call, place }: { call: ToolCallView; place?: string }) {
   const [open, setOpen] = useState(false);
+  const target = useTarget();
+  const wanted = place !== undefined && target?.place === place;
+  useEffect(() => {
+    if (wanted) setOpen(true);
+  }, [wanted]);
   // The cards under a delegating call tell its state and time themselves.
   const delegates = call.subagents.length > 0;
   const active = call.state === "arguments" || call.state === "running";
@@ -53,6 +66,7 @@ export function ToolLine({ call }: { call: ToolCallView }) {
   return (
     <details
       className={`tool-line ${delegates && active ? "" : call.state}`}
+      open={open}
       onToggle={(event) => setOpen(event.currentTarget.open)}
     >
       <summary>

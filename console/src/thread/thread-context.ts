@@ -12,6 +12,11 @@ export function useThread(): ThreadStore {
   return store;
 }
 
+/** The time that the thread's clocks show; the time of day where there is no thread. */
+export function useThreadTime(): number {
+  return useContext(Context)?.now() ?? Date.now();
+}
+
 /** Renders again whenever anything of the thread changed. */
 export function useThreadVersion(store: ThreadStore): number {
   return useSyncExternalStore(store.subscribe, store.version);
