@@ -16,8 +16,10 @@ export interface McpOptions {
 export async function mcpCommand({ config: named }: McpOptions): Promise<number> {
   const file = named ?? findConfig(process.cwd());
   if (file === undefined)
-    throw new ConfigError("There is no troupe.config.json here. Write one, or name it with --config.");
-  const loaded = loadConfig(file, process.env);
+    throw new ConfigError(
+      "There is no troupe.config.json here. `troupe init` writes one; --config names another.",
+    );
+  const loaded = await loadConfig(file, process.env);
   const toolset = loaded.config.subAgents?.options?.toolset ?? "skills";
   const host = await createConfiguredHost(loaded, { toolset });
   try {

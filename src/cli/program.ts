@@ -1,14 +1,21 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { TroupeError } from "../core/errors.js";
 import { JournalError } from "../journal/journal-error.js";
 import { VERSION } from "../version.js";
 import { agentsCommand } from "./agents-command.js";
+import { checkCommand } from "./check-command.js";
+import { SHELLS } from "./completion/script.js";
+import { agentKeys, completionCommand } from "./completion-command.js";
 import { demoCommand } from "./demo-command.js";
 import { EXIT } from "./exit-code.js";
+import { initCommand } from "./init-command.js";
+import { knownPrograms } from "./known-programs.js";
 import { mcpCommand } from "./mcp-command.js";
 import { replayCommand } from "./replay-command.js";
 import { runCommand } from "./run-command.js";
 import { serveCommand } from "./serve-command.js";
+
+const CONFIG = "config file; by default troupe.config.json (or .jsonc, .yaml, .js) in this folder";
 
 /** What is wrong with the call, rather than with the work. */
 const USAGE_CODES = new Set(["invalid_config", "authoriser_required", "agent_not_found", "invalid_input"]);
@@ -42,7 +49,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program
     .command("serve")
     .description("start the host that troupe.config.json describes")
-    .option("-c, --config <file>", "config file; by default troupe.config.json or .jsonc in this folder")
+    .option("-c, --config <file>", CONFIG)
     .option(
       "-p, --port <number>",
       "port to listen on, instead of the config's (4100 by default); 0 takes a free one",
@@ -68,7 +75,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program
     .command("mcp")
     .description("give the sub-agents of a config to an MCP client, on standard input and output")
-    .option("-c, --config <file>", "config file; by default troupe.config.json or .jsonc in this folder")
+    .option("-c, --config <file>", CONFIG)
     .action(async (options) => {
       exitCode = await mcpCommand(options);
     });
@@ -76,10 +83,38 @@ export async function runCli(args: readonly string[]): Promise<number> {
   program
     .command("agents")
     .description("list the programs that are installed, and how the agents and sub-agents of a config are")
-    .option("-c, --config <file>", "config file; by default troupe.config.json or .jsonc in this folder")
+    .option("-c, --config <file>", CONFIG)
     .option("--json", "print all of it as one JSON line")
     .action(async (options) => {
       exitCode = await agentsCommand(options);
+    });
+
+  program
+    .command("check")
+    .description("look whether everything that a config names works, and say what to do; no task is sent")
+    .option("-c, --config <file>", CONFIG)
+    .option("--json", "print all of it as one JSON line")
+    .action(async (options) => {
+      exitCode = await checkCommand(options);
+    });
+
+  program
+    .command("init")
+    .description("ask a few questions, and write troupe.config.json")
+    .option("-c, --config <file>", "file to write, instead of troupe.config.json in this folder")
+    .option("-y, --yes", "ask nothing, and take the defaults and these options")
+    .addOption(
+      new Option("--agent <driver>", "local agent; by default the first that is installed").choices(
+        knownPrograms().map((known) => known.driver.describe().name),
+      ),
+    )
+    .option("--card <url>", "card of an A2A agent that it may call")
+    .option("--name <name>", "what it calls that agent; by default the card's name")
+    .option("--token-variable <name>", "environment variable that holds that agent's token")
+    .option("--force", "overwrite a config that is there")
+    .option("--json", "print the file and the config as one JSON line")
+    .action(async (options) => {
+      exitCode = await initCommand(options);
     });
 
   program
@@ -99,6 +134,16 @@ export async function runCli(args: readonly string[]): Promise<number> {
       exitCode = await replayCommand(id, options);
     });
 
+  program
+    .command("completion")
+    .description("print a script that makes a shell complete the commands and their options")
+    .addArgument(new Argument("[shell]", "the shell").choices(SHELLS))
+    .addOption(new Option("--agents", "print the agents of the config in this folder").hideHelp())
+    .action(async (shell: string | undefined, { agents }: { agents?: boolean }) => {
+      if (agents) for (const name of await agentKeys()) console.log(name);
+      else exitCode = completionCommand(shell ?? "", program);
+    });
+
   program.addHelpText(
     "after",
     `
@@ -106,6 +151,8 @@ Examples:
   troupe demo                         see it work, at http://127.0.0.1:4100
   troupe run "Compare three queues"   the same in this terminal
   troupe serve --config team.json     your own agents
+  troupe init                         write a config
+  troupe check                        what of it works, and what to do about the rest
   troupe agents                       what is installed, and what is missing
   troupe replay run-5f0c              what happened in a run
 

@@ -35,7 +35,7 @@ const WIDTH = 100;
 
 /** `troupe replay`: shows a thread, a run or a delegation from a journal on disk, which a host may be writing to meanwhile. */
 export async function replayCommand(id: string, options: ReplayOptions): Promise<number> {
-  const place = placeOf(options);
+  const place = await placeOf(options);
   // What programs read, and what takes its time, is told piece by piece as it was.
   const exact = options.json === true || options.speed !== undefined;
   const limits = exact ? { mergeBeyond: Number.MAX_SAFE_INTEGER } : {};
@@ -67,7 +67,7 @@ export async function replayCommand(id: string, options: ReplayOptions): Promise
 }
 
 /** The path of a file, or the URL of a server. */
-function placeOf({ config: named, journal }: ReplayOptions): string {
+async function placeOf({ config: named, journal }: ReplayOptions): Promise<string> {
   if (journal !== undefined) {
     const place = isRedis(journal) ? journal : journalFile(journal, process.cwd());
     if (place === undefined) throw new ConfigError('--journal must be "sqlite:FILE" or "redis://…".');
@@ -75,7 +75,7 @@ function placeOf({ config: named, journal }: ReplayOptions): string {
   }
   const config = named ?? findConfig(process.cwd());
   if (config === undefined) return resolve(DEFAULT_JOURNAL);
-  const loaded = loadConfig(config, process.env);
+  const loaded = await loadConfig(config, process.env);
   const { journal: configured = `sqlite:${DEFAULT_JOURNAL}` } = loaded.config;
   const place = isRedis(configured) ? configured : journalFile(configured, loaded.folder);
   if (place !== undefined) return place;

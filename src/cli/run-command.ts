@@ -7,6 +7,7 @@ import type { Host, HostRun } from "../host/host.js";
 import { createConfiguredHost } from "./config-host.js";
 import { createDemoHost } from "./demo-host.js";
 import { EXIT } from "./exit-code.js";
+import { createProgress } from "./progress.js";
 import { warnOfUnreachable } from "./serving.js";
 import { openStorage } from "./storage.js";
 import { JsonPrinter } from "./tree/json-printer.js";
@@ -47,10 +48,11 @@ async function hostFor({ config, agent, json }: RunCommandOptions): Promise<{ ho
     if (!json) console.error("No troupe.config.json here: using the scripted demo agents.");
     return { host: await createDemoHost(overrides), agent: agent ?? "claude" };
   }
-  const loaded = loadConfig(file, process.env);
+  const loaded = await loadConfig(file, process.env);
   requireAgents(loaded);
   const host = await createConfiguredHost(loaded, overrides, await openStorage(loaded));
-  warnOfUnreachable(await host.probe());
+  const progress = createProgress();
+  warnOfUnreachable(await progress.during("the remote agents", host.probe()).finally(() => progress.close()));
   return { host, agent: agent ?? Object.keys(loaded.config.agents)[0] ?? "" };
 }
 

@@ -2,6 +2,7 @@ import { ConfigError } from "../config/config-error.js";
 import { findConfig, loadConfig, requireAgents } from "../config/load.js";
 import { createConfiguredHost } from "./config-host.js";
 import { EXIT } from "./exit-code.js";
+import { createProgress } from "./progress.js";
 import { announce, serveUntilStopped, warnOfUnreachable } from "./serving.js";
 import { openServingStorage } from "./storage.js";
 
@@ -18,10 +19,10 @@ export async function serveCommand({ config: named, port, hostname, json }: Serv
   const file = named ?? findConfig(process.cwd());
   if (file === undefined) {
     throw new ConfigError(
-      "There is no troupe.config.json here. Write one (see the README), or try `troupe demo`.",
+      "There is no troupe.config.json here. `troupe init` writes one; or try `troupe demo`.",
     );
   }
-  const loaded = loadConfig(file, process.env);
+  const loaded = await loadConfig(file, process.env);
   requireAgents(loaded);
   const host = await createConfiguredHost(loaded, {}, await openServingStorage(loaded));
   try {
@@ -30,7 +31,8 @@ export async function serveCommand({ config: named, port, hostname, json }: Serv
       hostname: hostname ?? serve?.hostname ?? "127.0.0.1",
       port: port ?? serve?.port ?? 4100,
     });
-    const remotes = await host.probe();
+    const progress = createProgress();
+    const remotes = await progress.during("the remote agents", host.probe()).finally(() => progress.close());
     if (json) warnOfUnreachable(remotes);
     await serveUntilStopped(host, () =>
       announce(host, url, json, [

@@ -3,8 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { DEFAULT_POLICY } from "../delegation/policy.js";
+import { ManualClock } from "../testing/manual-clock.js";
 import { ConfigError } from "./config-error.js";
-import { findConfig, loadConfig, requireAgents } from "./load.js";
+import { examineConfig, findConfig, loadConfig, requireAgents } from "./load.js";
+import { readConfig } from "./read.js";
 
 let folder = "";
 beforeEach(() => {
@@ -17,11 +19,11 @@ const write = (text: string, name = "troupe.config.json") => {
   writeFileSync(file, text);
   return file;
 };
-const load = (config: unknown, variables: Record<string, string> = {}) =>
-  loadConfig(write(typeof config === "string" ? config : JSON.stringify(config)), variables).config;
-const problemOf = (config: unknown, variables: Record<string, string> = {}): string => {
+const load = async (config: unknown, variables: Record<string, string> = {}) =>
+  (await loadConfig(write(typeof config === "string" ? config : JSON.stringify(config)), variables)).config;
+const problemOf = async (config: unknown, variables: Record<string, string> = {}): Promise<string> => {
   try {
-    load(config, variables);
+    await load(config, variables);
   } catch (error) {
     if (error instanceof ConfigError) return error.message;
     throw error;
@@ -37,7 +39,7 @@ const remote = (more: object = {}) => ({
 });
 
 describe("a config", () => {
-  it("has local agents, sub-agents and where to listen", () => {
+  it("has local agents, sub-agents and where to listen", async () => {
     const config = {
       $schema: "./schema.json",
       agents: {
@@ -71,14 +73,15 @@ describe("a config", () => {
       },
       serve: { hostname: "127.0.0.1", port: 0 },
     };
-    const loaded = load(config, { TOKEN: "s3cret" });
+    const loaded = await load(config, { TOKEN: "s3cret" });
     expect(loaded.subAgents?.agents[0]?.auth).toEqual({ mode: "bearer", token: "s3cret" });
     expect({ ...loaded, subAgents: undefined }).toEqual({ ...config, subAgents: undefined });
-    expect(load({ agents: {} })).toEqual({ agents: {} });
+    expect(await load({ agents: {} })).toEqual({ agents: {} });
   });
 
-  it("takes S2's own example word for word", () => {
-    const example = `"subAgents": {
+  it("takes the example of declared sub-agents word for word, in JSON and in YAML", async () => {
+    const example = `{
+"subAgents": {
 "agents": [
 {
 "name": "coding",
@@ -92,49 +95,113 @@ describe("a config", () => {
 }
 ],
 "options": { "responseMode": "artifact", "probeTimeoutMs": 5000, "syncBudgetMs": 30000 }
+}
 }`;
-    const { subAgents } = load(`{ "agents": { "claude": { "driver": "claude" } }, ${example} }`, {
-      CODING_AGENT_TOKEN: "t0ken",
+    const variables = { CODING_AGENT_TOKEN: "t0ken" };
+    const config = await load(example, variables);
+    expect(config).toEqual({
+      agents: {},
+      subAgents: {
+        ...JSON.parse(example).subAgents,
+        agents: [
+          { ...JSON.parse(example).subAgents.agents[0], auth: { mode: "bearer", token: "t0ken" } },
+          JSON.parse(example).subAgents.agents[1],
+        ],
+      },
     });
-    expect(subAgents?.agents.map(({ name, auth }) => [name, auth])).toEqual([
-      ["coding", { mode: "bearer", token: "t0ken" }],
-      ["research", undefined],
-    ]);
-    expect(subAgents?.options).toEqual({
-      responseMode: "artifact",
-      probeTimeoutMs: 5_000,
-      syncBudgetMs: 30_000,
-    });
+    // JSON is YAML.
+    expect((await loadConfig(write(example, "troupe.config.yaml"), variables)).config).toEqual(config);
   });
 
-  it("may have comments and trailing commas", () => {
+  it("may have comments and trailing commas", async () => {
     expect(
-      load('{\n  // parents\n  "agents": { "claude": { "driver": "claude", }, }, /* none */\n}'),
+      await load('{\n  // parents\n  "agents": { "claude": { "driver": "claude", }, }, /* none */\n}'),
     ).toEqual({ agents: AGENTS });
   });
 
-  it("tells where it came from: relative paths start there", () => {
+  it("tells where it came from: relative paths start there", async () => {
     const file = write(JSON.stringify({ agents: AGENTS }));
-    expect(loadConfig(file, {})).toMatchObject({ file, folder });
+    expect(await loadConfig(file, {})).toMatchObject({ file, folder });
   });
 
-  it("is found in a folder: JSON before JSONC, nothing else", () => {
+  it("is found in a folder by its name: JSON before YAML before JavaScript", () => {
     expect(findConfig(folder)).toBeUndefined();
-    const jsonc = write("{}", "troupe.config.jsonc");
-    expect(findConfig(folder)).toBe(jsonc);
-    const json = write("{}");
-    expect(findConfig(folder)).toBe(json);
+    write("{}", "config.json");
+    for (const ending of ["mjs", "js", "yml", "yaml", "jsonc", "json"]) {
+      const file = write("", `troupe.config.${ending}`);
+      expect(findConfig(folder)).toBe(file);
+    }
+  });
+
+  it("may be YAML", async () => {
+    const text = "# parents\nagents:\n  claude: { driver: claude }\nserve:\n  port: 0\n";
+    for (const name of ["a.yaml", "a.yml"])
+      expect((await loadConfig(write(text, name), {})).config).toEqual({
+        agents: AGENTS,
+        serve: { port: 0 },
+      });
+  });
+
+  it("may be a JavaScript module: its default export, or `config`", async () => {
+    const value = '{ agents: { claude: { driver: "claude", model: "${MODEL}" } } }';
+    const files = [
+      write(`export default ${value};`, "a.mjs"),
+      write(`export const config = ${value};`, "b.mjs"),
+      write(`module.exports = ${value};`, "c.js"),
+    ];
+    for (const file of files) {
+      const { config } = await loadConfig(file, { MODEL: "sonnet" });
+      expect(config.agents).toEqual({ claude: { driver: "claude", model: "sonnet" } });
+    }
   });
 });
 
 describe("what cannot be used says where, what, and what to do", () => {
-  it("a file that is not there", () => {
-    expect(() => loadConfig(join(folder, "none.json"), {})).toThrow(/none\.json cannot be read.*--config/s);
+  it.each(["none.json", "none.yaml", "none.mjs"])("a file that is not there: %s", async (name) => {
+    const expected = new RegExp(`${name} cannot be read.*--config`, "s");
+    await expect(loadConfig(join(folder, name), {})).rejects.toThrow(expected);
   });
 
-  it("text that is not JSON, with its line", () => {
-    expect(problemOf('{\n  "agents": {},\n  oops\n}')).toMatch(/troupe\.config\.json:3: not valid JSON/);
-    expect(problemOf("")).toMatch(/not valid JSON/);
+  it.each([
+    [
+      "YAML with a key that is there twice",
+      "a.yaml",
+      "agents: {}\nserve: {}\nagents: {}\n",
+      /a\.yaml:3: not valid YAML \(DUPLICATE_KEY\)/,
+    ],
+    ["YAML that is none", "a.yml", "agents: {\n", /a\.yml:\d: not valid YAML/],
+    [
+      "YAML that would grow without end",
+      "a.yaml",
+      `a: &a [x]\n${"bcdefgh"
+        .split("")
+        .map((name, index) => `${name}: &${name} [${`*${"abcdefgh"[index]}, `.repeat(9)}]`)
+        .join("\n")}\n`,
+      /alias/,
+    ],
+    ["YAML that contains itself", "a.yaml", "agents: &a\n  b: *a\n", /contains itself/],
+    ["a module with a mistake", "a.mjs", "export default {", /a\.mjs could not be run: ./],
+    ["a module that throws", "b.mjs", 'throw new Error("no luck")', /could not be run: no luck/],
+    [
+      "a module that needs another which is not there",
+      "c.mjs",
+      'import "./gone.mjs"',
+      /could not be run: .*gone/,
+    ],
+    ["a module without a config", "d.mjs", "export const other = 1;", /exports no config.*export default/],
+    ["a module with a function", "e.mjs", "export default () => ({})", /exports no config/],
+    ["a module with a circle", "f.mjs", "const a = {}; a.a = a; export default a;", /contains itself/],
+  ])("%s", async (_what, name, text, expected) => {
+    const loading = loadConfig(write(text, name), {});
+    await expect(loading).rejects.toBeInstanceOf(ConfigError);
+    await expect(loading).rejects.toThrow(expected);
+  });
+
+  it("text that is not JSON, with its line", async () => {
+    expect(await problemOf('{\n  "agents": {},\n  oops\n}')).toMatch(
+      /troupe\.config\.json:3: not valid JSON/,
+    );
+    expect(await problemOf("")).toMatch(/not valid JSON/);
   });
 
   it.each([
@@ -232,30 +299,66 @@ describe("what cannot be used says where, what, and what to do", () => {
       "agents.x.permissions: .*tools",
     ],
     ["a port that does not exist", { agents: AGENTS, serve: { port: 70_000 } }, "serve.port"],
-  ])("%s", (_what, config, expected) => {
-    expect(problemOf(config)).toMatch(new RegExp(expected, "s"));
+  ])("%s", async (_what, config, expected) => {
+    expect(await problemOf(config)).toMatch(new RegExp(expected, "s"));
   });
 
-  it("local agents are needed by what runs them, and by nothing else", () => {
-    const folder = write("{}");
-    expect(loadConfig(folder, {}).config.agents).toEqual({});
-    expect(() => requireAgents(loadConfig(folder, {}))).toThrow(/agents: .*claude/);
+  it("local agents are needed by what runs them, and by nothing else", async () => {
+    const loaded = await loadConfig(write("{}"), {});
+    expect(loaded.config.agents).toEqual({});
+    expect(() => requireAgents(loaded)).toThrow(/agents: .*claude/);
   });
 
-  it("all problems at once, one a line", () => {
-    expect(
-      problemOf({ agents: { a: { driver: "x" }, b: { driver: "y" } }, more: 1 }).split("\n"),
-    ).toHaveLength(4);
+  it("all problems at once, one a line", async () => {
+    const told = await problemOf({ agents: { a: { driver: "x" }, b: { driver: "y" } }, more: 1 });
+    expect(told.split("\n")).toHaveLength(4);
   });
 
-  it("never a credential", () => {
+  it("never a credential", async () => {
     const variables = { TOKEN: "s3cret-token" };
     for (const config of [
       remote({ auth: { mode: "bearer", token: "${TOKEN}", extra: "${TOKEN}" } }),
       remote({ auth: { mode: "${TOKEN}", token: "${TOKEN}" } }),
       remote({ name: "${TOKEN} !", auth: { mode: "bearer", token: "${TOKEN}" } }),
     ])
-      expect(problemOf(config, variables)).not.toContain("s3cret-token");
+      expect(await problemOf(config, variables)).not.toContain("s3cret-token");
+  });
+
+  it("what came from a variable is shown as it was written", async () => {
+    const told = await problemOf({ agents: { x: { driver: "${DRIVER}" } } }, { DRIVER: "hidden" });
+    expect(told).toContain('(it is "${DRIVER}")');
+    expect(told).not.toContain("hidden");
+  });
+
+  it("a missing variable is told with its places", async () => {
+    const told = await problemOf(
+      remote({ auth: { mode: "bearer", token: "${NONE}" }, agentCardUrl: "${NONE}/x" }),
+    );
+    expect(told).toMatch(/needs \$\{NONE\}, which/);
+    expect(told).toContain("wanted at subAgents.agents.0.agentCardUrl, subAgents.agents.0.auth.token");
+  });
+});
+
+it("a module that waits for ever is given up", async () => {
+  const clock = new ManualClock();
+  let told = "";
+  readConfig(write("export default await new Promise(() => {});", "a.mjs"), clock).catch((error: unknown) => {
+    told = String(error);
+  });
+  await expect.poll(() => clock.advance(1_000).then(() => told)).toMatch(/had no config after 10 s/);
+});
+
+describe("examineConfig", () => {
+  it("tells what is missing and what is wrong, and not what is wrong only because something is missing", async () => {
+    const examine = (config: object) => examineConfig(write(JSON.stringify(config)), {});
+    const missing = await examine(remote({ name: "${NAME}", auth: { mode: "bearer", token: "${TOKEN}" } }));
+    expect(missing.missing.map(({ name }) => name)).toEqual(["NAME", "TOKEN"]);
+    expect(missing).toMatchObject({ problems: [] });
+    expect(missing.loaded).toBeUndefined();
+    const both = await examine({ ...remote({ auth: { mode: "bearer", token: "${TOKEN}" } }), sever: {} });
+    expect([both.missing.length, both.problems.length]).toEqual([1, 1]);
+    const only = await examine(remote({ auth: { mode: "bearer", token: "${TOKEN}" } }));
+    expect(only).toMatchObject({ problems: [], loaded: { config: { agents: AGENTS } } });
   });
 });
 
@@ -265,16 +368,19 @@ describe("the policy of delegations", () => {
     subAgents: { agents: [], options: { policy } },
   });
 
-  it("as the documentation shows x", () => {
+  it("as the documentation shows it", async () => {
     const page = readFileSync("docs/configuration.md", "utf8");
     const example = /### Policy[\s\S]*?```json\n([\s\S]*?)```/.exec(page)?.[1] ?? "";
     expect(JSON.parse(example)).toEqual(DEFAULT_POLICY);
-    expect(load(withPolicy(JSON.parse(example))).subAgents?.options?.policy).toEqual(DEFAULT_POLICY);
+    const loaded = await load(withPolicy(JSON.parse(example)));
+    expect(loaded.subAgents?.options?.policy).toEqual(DEFAULT_POLICY);
   });
 
   it.each([
     [{ maxDepth: 17 }, /policy\.maxDepth/],
     [{ onRunEnd: "keep" }, /policy\.onRunEnd/],
     [{ maxDept: 1 }, /maxDept/],
-  ])("%j is refused by its place", (policy, words) => expect(problemOf(withPolicy(policy))).toMatch(words));
+  ])("%j is refused by its place", async (policy, words) =>
+    expect(await problemOf(withPolicy(policy))).toMatch(words),
+  );
 });

@@ -1,12 +1,18 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type ParseError, parse, printParseErrorCode } from "jsonc-parser";
+import { type Clock, systemClock } from "../core/clock.js";
 import { ConfigError } from "./config-error.js";
+import { type ConfigProblem, problemsOf, problemText } from "./problems.js";
+import { readConfig } from "./read.js";
 import { type Config, configSchema } from "./schema.js";
-import { substituteVariables } from "./substitute.js";
+import { missingVariables, type Place, type Substituted, substitute } from "./substitute.js";
 
 /** Looked for in this order. */
-const NAMES = ["troupe.config.json", "troupe.config.jsonc"];
+export const CONFIG_NAMES: readonly string[] = ["json", "jsonc", "yaml", "yml", "js", "mjs"].map(
+  (ending) => `troupe.config.${ending}`,
+);
+
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /** A config and where it came from. */
 export interface LoadedConfig {
@@ -16,41 +22,60 @@ export interface LoadedConfig {
   readonly folder: string;
 }
 
+/** What {@link examineConfig} found. */
+export interface ExaminedConfig {
+  readonly file: string;
+  readonly missing: Substituted["missing"];
+  /** Names of variables that it wants and that are there. */
+  readonly variables: readonly string[];
+  readonly problems: readonly ConfigProblem[];
+  /** Absent when there are problems. Where a variable is missing stands something else. */
+  readonly loaded?: LoadedConfig;
+}
+
+/** Stands where a variable is missing: most of what is checked takes a URL. */
+const INSTEAD = "http://missing.invalid";
+
 /** @returns the config file of a folder, if it has one. */
 export function findConfig(folder: string): string | undefined {
-  return NAMES.map((name) => join(folder, name)).find(existsSync);
+  return CONFIG_NAMES.map((name) => join(folder, name)).find(existsSync);
 }
 
 /**
  * Reads and checks a config.
  * @throws ConfigError that names file, place, and what is allowed there.
  */
-export function loadConfig(
+export async function loadConfig(path: string, variables: Variables): Promise<LoadedConfig> {
+  const { file, missing, problems, loaded } = await examineConfig(path, variables);
+  if (missing.length > 0) throw missingVariables(missing);
+  if (loaded !== undefined) return loaded;
+  throw new ConfigError(
+    [`${file} is not a valid config:`, ...problems.map((problem) => `  ${problemText(problem)}`)].join("\n"),
+  );
+}
+
+/**
+ * As {@link loadConfig}, but tells everything that is wrong with it.
+ * @throws ConfigError when the file cannot be read at all.
+ */
+export async function examineConfig(
   path: string,
-  variables: Readonly<Record<string, string | undefined>>,
-): LoadedConfig {
+  variables: Variables,
+  clock: Clock = systemClock,
+): Promise<ExaminedConfig> {
   const file = resolve(path);
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new ConfigError(`${file} cannot be read. Name another file with --config.`, error);
+  const raw = await readConfig(file, clock);
+  const { value, missing, found: names } = substitute(raw, variables, INSTEAD);
+  const parsed = configSchema.safeParse(value);
+  if (parsed.success) {
+    const loaded = { config: parsed.data, file, folder: dirname(file) };
+    return { file, missing, variables: names, problems: [], loaded };
   }
-  const errors: ParseError[] = [];
-  const raw: unknown = parse(text, errors, { allowTrailingComma: true });
-  const [first] = errors;
-  if (first !== undefined) {
-    const line = text.slice(0, first.offset).split("\n").length;
-    throw new ConfigError(`${file}:${line}: not valid JSON (${printParseErrorCode(first.error)}).`);
-  }
-  const parsed = configSchema.safeParse(substituteVariables(raw, variables));
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(
-      ({ path: place, message }) => `  ${place.join(".") || "(top)"}: ${message}`,
-    );
-    throw new ConfigError(`${file} is not a valid config:\n${problems.join("\n")}`);
-  }
-  return { config: parsed.data, file, folder: dirname(file) };
+  const unknown = missing.flatMap(({ places }) => places);
+  const problems = problemsOf(parsed.error, raw, configSchema).filter(
+    ({ place }) => !unknown.some((other) => isSame(place, other)),
+  );
+  return { file, missing, variables: names, problems };
 }
 
 /**
@@ -62,4 +87,8 @@ export function requireAgents({ config, file }: LoadedConfig): void {
   throw new ConfigError(
     `${file}: agents: there is none to run. Add one, such as "agents": { "claude": { "driver": "claude" } }.`,
   );
+}
+
+function isSame(a: Place, b: Place): boolean {
+  return a.length === b.length && a.every((step, index) => step === b[index]);
 }

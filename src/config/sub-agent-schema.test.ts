@@ -29,6 +29,8 @@ test.each<[object, string]>([
     'agentCardUrl: has no meaning for protocol "agui"',
   ],
   [{ ...card, resume: "repost" }, 'resume: has no meaning for protocol "a2a"'],
+  [{ ...agui, signature: "off" }, 'signature: has no meaning for protocol "agui"'],
+  [{ ...card, signature: "required" }, 'signatureKeys: are needed with signature "required"'],
   [{ ...local, auth: { mode: "none" } }, 'auth: has no meaning for protocol "local"'],
   [{ ...agui, url: "ftp://x" }, "url: must be a URL that begins with http"],
 ])("%j is refused, and says where and why", (entry, expected) => {
@@ -44,6 +46,6 @@ test("a local one must be among the config's agents", () => {
   expect(config("claude").success).toBe(true);
   expect(config("claud").error?.issues[0]).toMatchObject({
     path: ["subAgents", "agents", 0, "agent"],
-    message: 'there is no "claud" among the agents',
+    message: 'is none of the config\'s agents; these are "claude"; did you mean "claude"?',
   });
 });

@@ -4,7 +4,7 @@ import { policySchema } from "./policy-schema.js";
 /** A name that can be part of a tool's name. */
 export const key = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'letters, digits, "-" and "_", at most 64');
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'must be letters, digits, "-" and "_", at most 64');
 
 /** An address of a server. */
 export const httpUrl = z.url({
@@ -13,41 +13,80 @@ export const httpUrl = z.url({
 });
 
 const auth = z.discriminatedUnion("mode", [
-  z.strictObject({ mode: z.literal("none") }),
-  z.strictObject({ mode: z.literal("bearer"), token: z.string().min(1) }),
-  z.strictObject({
-    mode: z.literal("api_key"),
-    key: z.string().min(1),
-    headerName: z.string().min(1).optional(),
-  }),
-  z.strictObject({
-    mode: z.literal("oauth2"),
-    tokenUrl: httpUrl,
-    clientId: z.string().min(1),
-    clientSecret: z.string().min(1),
-    scope: z.string().min(1).optional(),
-  }),
+  z.strictObject({ mode: z.literal("none") }).describe("No credential."),
+  z
+    .strictObject({
+      mode: z.literal("bearer"),
+      token: z.string().min(1).describe("Write ${VARIABLE}, not the token itself."),
+    })
+    .describe("Authorization: Bearer …"),
+  z
+    .strictObject({
+      mode: z.literal("api_key"),
+      key: z.string().min(1).describe("Write ${VARIABLE}, not the key itself."),
+      headerName: z.string().min(1).optional().describe("The header of the key; X-API-Key by default."),
+    })
+    .describe("A key in a header of its own."),
+  z
+    .strictObject({
+      mode: z.literal("oauth2"),
+      tokenUrl: httpUrl.describe("Where tokens are asked for. The secret goes there only."),
+      clientId: z.string().min(1).describe("The client's public name."),
+      clientSecret: z.string().min(1).describe("Write ${VARIABLE}, not the secret itself."),
+      scope: z.string().min(1).optional().describe("What the token is asked for."),
+    })
+    .describe("OAuth 2 client credentials."),
 ]);
 
 const shape = z.strictObject({
-  name: key,
-  protocol: z.enum(["a2a", "agui", "local"], { error: 'must be "a2a", "agui" or "local"' }).optional(),
-  /** Goes before the policy of all. */
-  policy: policySchema.optional(),
-  auth: auth.optional(),
-  trustedOrigins: z.array(httpUrl).optional(),
-  agentCardUrl: httpUrl.optional(),
-  endpointUrlOverride: httpUrl.optional(),
-  url: httpUrl.optional(),
-  title: z.string().min(1).optional(),
-  headers: z.record(z.string(), z.string()).optional(),
-  resume: z.enum(["none", "repost"]).optional(),
-  stopUrl: httpUrl.optional(),
-  state: z.enum(["ignore", "artifact"]).optional(),
-  unansweredTools: z.enum(["ask", "complete"]).optional(),
-  /** The key of one of the config's agents. */
-  agent: key.optional(),
-  description: z.string().min(1).optional(),
+  name: key.describe("What the model calls it; different for each."),
+  protocol: z
+    .enum(["a2a", "agui", "local"], { error: 'must be "a2a", "agui" or "local"' })
+    .optional()
+    .describe("What it speaks. By default its address says it: agentCardUrl, url or agent."),
+  policy: policySchema.optional().describe("Goes before the policy of all."),
+  auth: auth.optional().describe("How calls prove who they are. Goes to the entry's own origins only."),
+  trustedOrigins: z
+    .array(httpUrl)
+    .optional()
+    .describe("More origins that may be called, with the credential."),
+  agentCardUrl: httpUrl
+    .optional()
+    .describe("A2A: the card's full URL, or a base URL under which /.well-known/agent-card.json is tried."),
+  endpointUrlOverride: httpUrl
+    .optional()
+    .describe("A2A: where calls really go; the URL of a card, or of the endpoint itself."),
+  signature: z
+    .enum(["off", "if-present", "required"])
+    .optional()
+    .describe('A2A: whether the card\'s signature is checked. "if-present" with signatureKeys, else "off".'),
+  signatureKeys: z
+    .array(z.looseObject({ kid: z.string().min(1).describe("The key's id.") }))
+    .min(1)
+    .optional()
+    .describe("A2A: public keys (JSON Web Keys) that may sign the card."),
+  url: httpUrl.optional().describe("AG-UI: the endpoint that runs the agent."),
+  title: z.string().min(1).optional().describe("AG-UI: its name for people."),
+  headers: z.record(z.string(), z.string()).optional().describe("AG-UI: headers of each call."),
+  resume: z
+    .enum(["none", "repost"])
+    .optional()
+    .describe("AG-UI: whether a lost stream is gone on with by posting the run again."),
+  stopUrl: httpUrl.optional().describe("AG-UI: where a run is stopped."),
+  state: z
+    .enum(["ignore", "artifact"])
+    .optional()
+    .describe("AG-UI: whether the agent's state becomes a file."),
+  unansweredTools: z
+    .enum(["ask", "complete"])
+    .optional()
+    .describe("AG-UI: what a tool call that waits for the client means: a question, or nothing."),
+  agent: key.optional().describe("Local: the key of one of the config's agents."),
+  description: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("AG-UI and local: what it can do, for the model. A2A agents have a card for it."),
 });
 
 /** A sub-agent of a config that was checked. */
@@ -61,7 +100,7 @@ const ADDRESS = { a2a: "agentCardUrl", agui: "url", local: "agent" } as const;
 
 /** Members that not every protocol has. */
 const MEMBERS: Readonly<Record<Protocol, readonly Member[]>> = {
-  a2a: ["agentCardUrl", "endpointUrlOverride", "auth", "trustedOrigins"],
+  a2a: ["agentCardUrl", "endpointUrlOverride", "signature", "signatureKeys", "auth", "trustedOrigins"],
   agui: [
     "url",
     "title",
@@ -104,4 +143,6 @@ export const subAgentSchema = shape.superRefine((entry, context) => {
   for (const member of others) {
     if (entry[member] !== undefined) refuse(member, `has no meaning for protocol "${protocol}"`);
   }
+  if (entry.signature === "required" && entry.signatureKeys === undefined)
+    refuse("signatureKeys", 'are needed with signature "required"');
 });

@@ -1,17 +1,8 @@
-import { chmod, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { CLAUDE_VERSION, install } from "./installed.js";
 import { startRemote } from "./remote.js";
 import { type Folder, makeFolder, troupe } from "./troupe.js";
-
-/** Puts programs on a `PATH` that has nothing else. */
-async function install(folder: Folder, programs: Readonly<Record<string, string>>): Promise<string> {
-  const bin = join(folder.path, "bin");
-  await mkdir(bin, { recursive: true });
-  for (const [name, script] of Object.entries(programs))
-    await chmod(await folder.write(`bin/${name}`, `#!/bin/sh\n${script}\n`), 0o755);
-  return bin;
-}
 
 async function run(folder: Folder, path: string, ...args: string[]) {
   await using command = troupe(["agents", ...args], { cwd: folder.path, env: { PATH: path, NO_COLOR: "1" } });
@@ -19,13 +10,11 @@ async function run(folder: Folder, path: string, ...args: string[]) {
   return { code, stdout: command.stdout, stderr: command.stderr };
 }
 
-const CLAUDE = "echo '2.1.332 (Claude Code)'";
-
 describe("troupe agents", () => {
   it("without a config: what is installed, with versions and capabilities, and what to do for the rest", async () => {
     await using folder = await makeFolder();
     const bin = await install(folder, {
-      claude: CLAUDE,
+      claude: CLAUDE_VERSION,
       codex: "echo codex-cli 0.120.0",
       opencode: "echo broken >&2; exit 1",
     });
@@ -56,7 +45,7 @@ describe("troupe agents", () => {
   it("with a config: its agents and its sub-agents with their health, and 1 when something of it does not work", async () => {
     await using folder = await makeFolder();
     await using remote = await startRemote();
-    const bin = await install(folder, { claude: CLAUDE, mine: "echo mine 3.1" });
+    const bin = await install(folder, { claude: CLAUDE_VERSION, mine: "echo mine 3.1" });
     const good = {
       agents: { writer: { driver: "claude" }, other: { driver: "acp", command: "mine" } },
       subAgents: { agents: [{ name: "research", agentCardUrl: remote.cardUrl }] },

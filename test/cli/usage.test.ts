@@ -20,7 +20,7 @@ describe("help and version", () => {
   it("--help names every command, shows examples, and the exit codes", async () => {
     const { code, stdout, stderr } = await say(["--help"]);
     expect([code, stderr]).toEqual([0, ""]);
-    for (const command of ["demo", "serve", "run", "agents"]) {
+    for (const command of ["demo", "serve", "run", "agents", "check", "init"]) {
       expect(stdout).toMatch(new RegExp(`^ {2}${command} `, "m"));
       expect(stdout).toContain(`  troupe ${command}`);
     }
@@ -33,6 +33,9 @@ describe("help and version", () => {
     ["serve", ["--config", "--port", "--hostname", "--json"]],
     ["run", ["<prompt...>", "--config", "--agent", "--json"]],
     ["agents", ["--config", "--json"]],
+    ["check", ["--config", "--json"]],
+    ["init", ["--config", "--yes", "--agent", "--card", "--name", "--token-variable", "--force", "--json"]],
+    ["completion", ["shell", "zsh"]],
   ])("%s --help explains each option, and starts nothing", async (command, options) => {
     const { code, stdout, stderr } = await say([command, "--help"]);
     expect([code, stderr]).toEqual([0, ""]);
@@ -57,6 +60,8 @@ describe("bad usage exits with 2 and says what to do", () => {
     ["a port that is none", ["demo", "--port", "eighty"], /from 0 to 65535/],
     ["a port that is too high", ["serve", "-p", "65536"], /from 0 to 65535/],
     ["an option without its value", ["serve", "--config"], /argument missing/],
+    ["a shell that is not known", ["completion", "tcsh"], /bash, zsh, fish/],
+    ["a driver that is not known", ["init", "--yes", "--agent", "pilot"], /claude, codex/],
   ])("%s", async (_title, args, told) => {
     const { code, stdout, stderr } = await say(args);
     expect(code).toBe(2);
@@ -97,6 +102,30 @@ describe("a bad config exits with 2 and says where", () => {
       ["serve"],
       { "troupe.config.json": '{\n  "agents": {,}\n}' },
       /troupe\.config\.json:2: not valid JSON/,
+    ],
+    [
+      "one that is no YAML",
+      ["serve"],
+      { "troupe.config.yaml": "agents: {\n" },
+      /troupe\.config\.yaml:\d: not valid YAML/,
+    ],
+    [
+      "a module that throws",
+      ["run", "hi"],
+      { "troupe.config.mjs": 'throw new Error("no luck");' },
+      /troupe\.config\.mjs could not be run: no luck/,
+    ],
+    [
+      "a module that waits for ever",
+      ["agents"],
+      { "troupe.config.js": "module.exports = { then() {} };", "package.json": "{}" },
+      /exports no config|no config after/,
+    ],
+    [
+      "a typo",
+      ["mcp"],
+      { "troupe.config.json": JSON.stringify({ agents, subagents: {} }) },
+      /there is no key "subagents"; did you mean "subAgents"\?/,
     ],
     ["an unknown field", ["serve"], { "troupe.config.json": JSON.stringify({ agents, sever: {} }) }, /sever/],
     [

@@ -40,7 +40,7 @@ const PACKAGES: readonly (readonly [name: RegExp, places: RegExp])[] = [
   [/^@opentelemetry\//, /^telemetry\//],
   [/^hono|^@hono\//, /^host\//],
   [/^commander$|^log-update$|^picocolors$|^wrap-ansi$|^open$/, /^cli\//],
-  [/^jsonc-parser$/, /^config\//],
+  [/^jsonc-parser$|^yaml$/, /^config\//],
 ];
 
 interface Import {

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type ParseError, parse } from "jsonc-parser";
 import { describe, expect, it } from "vitest";
+import { parse as parseYaml } from "yaml";
 import { runCli } from "../../src/cli/program.js";
 import { configSchema } from "../../src/config/schema.js";
 import { substituteVariables } from "../../src/config/substitute.js";
@@ -12,6 +13,8 @@ const pages = allPages();
 const page = (path: string) => pages.find((one) => one.path === path) ?? new Page(path);
 const src = sources("src");
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
+
+const COMMANDS = ["demo", "serve", "run", "mcp", "agents", "check", "init", "replay", "completion"];
 
 /** What is missing of `wanted` among the texts in backticks of a page. */
 function missing(path: string, wanted: Iterable<string>): string[] {
@@ -68,9 +71,10 @@ describe("examples", () => {
   it("JSON parses, and what is a config passes its schema", () => {
     let configs = 0;
     for (const { where, language, text } of pages.flatMap((one) => one.fences())) {
-      if (language !== "json" && language !== "jsonc") continue;
+      if (!["json", "jsonc", "yaml"].includes(language)) continue;
       const errors: ParseError[] = [];
-      const value: unknown = parse(text, errors, { allowTrailingComma: true });
+      const value: unknown =
+        language === "yaml" ? parseYaml(text) : parse(text, errors, { allowTrailingComma: true });
       expect(errors, where).toEqual([]);
       if (language === "json") expect(() => JSON.parse(text), where).not.toThrow();
       if (typeof value !== "object" || value === null || !("agents" in value)) continue;
@@ -155,10 +159,9 @@ describe("commands", () => {
     const top = await helpOf();
     const [listed = ""] = top.split("Examples:");
     const commands = [...listed.matchAll(/^ {2}([a-z]+) /gm)].map(([, name = ""]) => name);
-    expect(commands).toEqual(["demo", "serve", "run", "mcp", "agents", "replay", "help"]);
+    expect(commands).toEqual([...COMMANDS, "help"]);
     const helps = new Map<string, string>([["", top]]);
-    for (const name of ["demo", "serve", "run", "mcp", "agents", "replay"])
-      helps.set(name, await helpOf(name));
+    for (const name of COMMANDS) helps.set(name, await helpOf(name));
     for (const { where, words } of calls) {
       const [first = ""] = words;
       const command = first.startsWith("-") ? "" : first;
