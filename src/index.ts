@@ -39,6 +39,7 @@ export {
   createMemoryArtifactStore,
   type StoredArtifact,
 } from "./delegation/artifacts.js";
+export type { RemoteState } from "./delegation/directory.js";
 export type {
   ArtifactDescription,
   CorrelationLevel,
@@ -53,7 +54,6 @@ export {
   type InputPolicy,
   type ResponseMode,
 } from "./delegation/policy.js";
-export type { RemoteState } from "./delegation/directory.js";
 export type {
   RemoteAgent,
   RemoteCancelAnswer,

@@ -464,3 +464,52 @@ describe("a remote that asks", () => {
     expect(await bench.run.result("del-1")).toMatchObject({ status: "completed" });
   });
 });
+
+describe("parts that throw at once instead of failing later", () => {
+  it("a remote's cancel and look: the delegation still comes to its end", async () => {
+    const bench = new DelegationBench({ cancelWatchMs: 2_000 });
+    const fail = () => {
+      throw new Error("not even a promise");
+    };
+    bench.remote.cancel = fail;
+    bench.remote.look = fail;
+    const { answer } = await bench.call();
+    bench.task.send(ACCEPTED);
+    await bench.clock.advance(0);
+    bench.delegator.cancel("del-1", "user");
+    await bench.clock.advance(0);
+    expect(await answer).toMatchObject({ status: "cancelled" });
+    await bench.clock.advance(10_000);
+    expect(bench.terminal).toMatchObject({ type: "subagent.cancelled", confirmed: false });
+    expect(bench.left).toEqual(NOTHING);
+  });
+
+  it("a journal: the caller gets its result", async () => {
+    const record = () => {
+      throw new Error("the journal is closed");
+    };
+    const bench = new DelegationBench({}, { record });
+    const { answer } = await bench.call();
+    bench.task.send(ACCEPTED, { type: "completed", message: "Done." });
+    await bench.clock.advance(0);
+    expect(await answer).toMatchObject({ status: "completed", summary: "Done." });
+    expect(bench.left).toEqual(NOTHING);
+  });
+});
+
+describe("a machine that was asleep", () => {
+  it("is no silence of the remote", async () => {
+    const bench = new DelegationBench({ idleTimeoutMs: 60_000 });
+    const now = bench.clock.now.bind(bench.clock);
+    const { answer } = await bench.call();
+    bench.task.send(ACCEPTED);
+    await bench.clock.advance(30_000);
+    bench.clock.now = () => now() + 3_600_000;
+    await bench.clock.advance(30_000);
+    expect(bench.types()).not.toContain("failed");
+    bench.task.send({ type: "completed", message: "Still there." });
+    await bench.clock.advance(0);
+    expect(await answer).toMatchObject({ status: "completed" });
+    expect(bench.left).toEqual(NOTHING);
+  });
+});

@@ -39,6 +39,8 @@ const SHOW_AFTER_MS = 250;
 const ID_WAIT_MS = 2_000;
 /** How long the stream of a remote that has ended may stay open. */
 const DRAIN_MS = 1_000;
+/** A timer that fires so late was asleep with its machine, or the clock was set: that is no silence of a remote. */
+const LATE_MS = 5_000;
 const WATCH_FIRST_MS = 500;
 const WATCH_LONGEST_MS = 5_000;
 
@@ -203,7 +205,7 @@ export class ActiveDelegation {
 
   /** A journal that fails must not take the host down: the delegation ends for its caller all the same. */
   #record(event: SubagentEvent): void {
-    const recording = this.setup.record(event);
+    const recording = (async () => this.setup.record(event))();
     recording.catch(() => undefined);
     this.#recorded = recording;
   }
@@ -248,12 +250,16 @@ export class ActiveDelegation {
   #watchSilence(): void {
     const { clock, policy } = this.setup;
     this.#heardAt = clock.now();
+    let due = clock.now() + policy.idleTimeoutMs;
     const check = () => {
       if (this.#state.phase !== "new" && this.#state.phase !== "working") return;
       // Waiting for an answer is no silence of the remote.
-      if (this.#state.question !== undefined) this.#heardAt = clock.now();
-      const left = this.#heardAt + policy.idleTimeoutMs - clock.now();
+      const now = clock.now();
+      const set = now - due > LATE_MS || now < this.#heardAt;
+      if (this.#state.question !== undefined || set) this.#heardAt = now;
+      const left = this.#heardAt + policy.idleTimeoutMs - now;
       if (left > 0) {
+        due = now + left;
         this.#silence = clock.timer(left, check);
         return;
       }
@@ -330,10 +336,13 @@ export class ActiveDelegation {
     const abort = new AbortController();
     const { delegationId } = this.#state.identity;
     const reason = this.#state.stop?.reason ?? "the host stopped waiting";
-    const asking = this.setup.remote
-      .cancel(reference, { delegationId, reason }, abort.signal)
-      .catch(() => undefined);
-    const answer = await withinTime(this.setup.clock, this.setup.policy.cancelTimeoutMs, asking);
+    // Also when it throws at once: a remote may be anybody's code, and a cancel must come to an end.
+    const ask = async () => this.setup.remote.cancel(reference, { delegationId, reason }, abort.signal);
+    const answer = await withinTime(
+      this.setup.clock,
+      this.setup.policy.cancelTimeoutMs,
+      ask().catch(() => undefined),
+    );
     abort.abort();
     return answer;
   }
@@ -351,7 +360,7 @@ export class ActiveDelegation {
       const seen = await withinTime(
         clock,
         policy.cancelTimeoutMs,
-        remote.look(reference, this.#watch.signal).catch(() => undefined),
+        (async () => remote.look(reference, this.#watch.signal))().catch(() => undefined),
       );
       if (seen?.over) return this.apply({ type: "watch_ended", remoteStatus: seen.remoteStatus });
       if (this.#state.phase === "over") await this.#askToCancel(reference);

@@ -288,3 +288,19 @@ describe("mode structured", () => {
     expect(await setup().collector.add(json("{}"))).not.toHaveProperty("data");
   });
 });
+
+describe("a remote that calls every piece the last", () => {
+  it("a file is not stored anew with each byte, and is whole at the end", async () => {
+    const { collector, store, stored } = setup();
+    let puts = 0;
+    const put = store.put.bind(store);
+    store.put = (...args) => {
+      puts++;
+      return put(...args);
+    };
+    for (let count = 0; count < 1_000; count++) await collector.add(chunk("x", { last: true }));
+    expect(puts).toBeLessThan(30);
+    expect(await collector.finish()).toMatchObject([{ artifact: { size: 1_000 } }]);
+    expect(await stored("a")).toBe("x".repeat(1_000));
+  });
+});

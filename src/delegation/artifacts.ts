@@ -60,10 +60,16 @@ interface Draft {
   size: number;
   /** What is collected is already in the store. */
   published: boolean;
+  /** How often it was published, and with how many bytes the last time. */
+  publications: number;
+  publishedSize: number;
   refused?: ArtifactError;
 }
 
 const PREVIEW_BYTES = 2_048;
+
+/** A file that is added to after that many "last" pieces is published again when it has doubled, or at the end. */
+const MAX_PUBLICATIONS = 16;
 
 /** Assembles the artifacts of one delegation. Limits are checked on what has accumulated, before anything is published. */
 export class ArtifactCollector {
@@ -100,7 +106,10 @@ export class ArtifactCollector {
       if (this.#drafts.size > this.policy.maxArtifacts) this.#full = true;
       return { artifact: this.#describe(chunk.id, draft, new Uint8Array()), error: refusal };
     }
-    return chunk.last || chunk.mode === "replace" ? this.#publish(chunk.id, draft) : undefined;
+    if (chunk.mode === "replace") return this.#publish(chunk.id, draft);
+    // Each publication takes the whole file, and a remote may call each byte the last.
+    const due = draft.publications < MAX_PUBLICATIONS || draft.size >= 2 * draft.publishedSize;
+    return chunk.last && due ? this.#publish(chunk.id, draft) : undefined;
   }
 
   /** Publishes what never got a last chunk. */
@@ -127,6 +136,8 @@ export class ArtifactCollector {
       chunks: [],
       size: 0,
       published: false,
+      publications: 0,
+      publishedSize: 0,
     };
     this.#drafts.set(chunk.id, draft);
     return draft;
@@ -150,6 +161,8 @@ export class ArtifactCollector {
     const bytes = Buffer.concat(draft.chunks);
     draft.chunks = [bytes];
     draft.published = true;
+    draft.publications++;
+    draft.publishedSize = draft.size;
     const artifact = this.#describe(id, draft, bytes);
     await this.store.put(this.delegationId, { description: artifact, bytes });
     const data = this.#data(draft, bytes);

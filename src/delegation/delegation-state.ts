@@ -13,6 +13,18 @@ import type { DelegationResult, ResultParts } from "./result.js";
 /** Why a delegation is being stopped before its remote ended. */
 export type StopCause = "cancel" | "deadline" | "input_required";
 
+/** The stronger cause of a stop is told, whichever came first. */
+export const CAUSES: readonly StopCause[] = ["input_required", "deadline", "cancel"];
+
+/** Messages of a remote that are remembered: more than any result has room for. */
+export const MAX_TEXTS = 64;
+
+/** Calls of tools that a remote may have open at once: the oldest is ended when it opens another, since each event looks at them. */
+export const MAX_OPEN_TOOLS = 256;
+
+/** Characters of a remote's own words that go into an event or an error. */
+export const MAX_WORDS = 2_000;
+
 /** Everything known of one delegation. A value: each step makes a new one. */
 export interface DelegationState {
   readonly identity: {

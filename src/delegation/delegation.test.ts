@@ -461,3 +461,30 @@ describe("a delegation whose run ends before it", () => {
     );
   });
 });
+
+describe("a remote without measure", () => {
+  it("may say any number of messages: the result has room for the last, and says that there were more", () => {
+    const inputs: DelegationInput[] = [];
+    for (let count = 0; count < 50_000; count++)
+      inputs.push({ type: "text", messageId: `m${count}`, delta: `${count}.` });
+    const { state, events } = play([...inputs, { type: "completed" }]);
+    expect(state.answer).toMatchObject({ status: "completed", summary: "49999.", truncated: true });
+    expect(state.answer?.messages?.at(-1)).toEqual({ role: "assistant", text: "49998." });
+    expect(state.texts.length).toBeLessThan(100);
+    expect(events.filter(({ type }) => type === "subagent.text.end")).toHaveLength(50_000);
+  });
+
+  it("may open any number of calls: the oldest is ended, and each ends once", () => {
+    const inputs: DelegationInput[] = [];
+    for (let count = 0; count < 20_000; count++)
+      inputs.push({ type: "tool.start", toolCallId: `t${count}`, name: "x" });
+    const { state, events } = play([...inputs, { type: "completed" }]);
+    expect(state.openTools).toEqual([]);
+    const ended = events.flatMap((event) => (event.type === "subagent.tool.end" ? [event.toolCallId] : []));
+    expect(new Set(ended).size).toBe(20_000);
+    expect(ended).toHaveLength(20_000);
+    const types = events.map(({ type }) => type);
+    expect(types.indexOf("subagent.tool.end")).toBeLessThan(1_000);
+    expect(ended[0]).toBe("t0");
+  });
+});

@@ -1,11 +1,15 @@
 import { defined } from "../core/defined.js";
 import { startOf } from "../core/text.js";
-import type {
-  DelegationEffect,
-  DelegationInput,
-  DelegationState,
-  DelegationStep,
-  StopCause,
+import {
+  CAUSES,
+  type DelegationEffect,
+  type DelegationInput,
+  type DelegationState,
+  type DelegationStep,
+  MAX_OPEN_TOOLS,
+  MAX_TEXTS,
+  MAX_WORDS,
+  type StopCause,
 } from "./delegation-state.js";
 import type {
   CorrelationLevel,
@@ -16,12 +20,6 @@ import type {
 } from "./events.js";
 import type { RemoteCancelAnswer, RemoteSignal } from "./remote.js";
 import { buildResult, type DelegationResult, type FinalStatus } from "./result.js";
-
-/** The stronger cause of a stop is told, whichever came first. */
-const CAUSES: readonly StopCause[] = ["input_required", "deadline", "cancel"];
-
-/** Characters of a remote's own words that go into an event or an error. */
-const MAX_WORDS = 2_000;
 
 /**
  * The one state machine of a delegation, whatever its remote speaks. Pure: the live path, recovery and replay use the same.
@@ -217,10 +215,13 @@ class Step {
     const { toolCallId } = signal;
     const open = this.state.openTools.includes(toolCallId);
     switch (signal.type) {
-      case "tool.start":
+      case "tool.start": {
         if (open) return;
+        const [oldest] = this.state.openTools.length < MAX_OPEN_TOOLS ? [] : this.state.openTools;
+        if (oldest !== undefined) this.#tool({ type: "tool.end", toolCallId: oldest });
         this.#set({ openTools: [...this.state.openTools, toolCallId] });
         return this.#emit({ type: "subagent.tool.start", toolCallId, name: startOf(signal.name, 200) });
+      }
       case "tool.args":
         if (!open) return;
         this.#see(signal.delta);
@@ -287,9 +288,8 @@ class Step {
   #stop(cause: StopCause, reason: string): void {
     const before = this.state.stop?.cause;
     if (before !== undefined && CAUSES.indexOf(before) >= CAUSES.indexOf(cause)) return;
-    const first = before === undefined;
     this.#set({ stop: { cause, reason: startOf(reason, MAX_WORDS) }, phase: "stopping" });
-    if (first) this.#effects.push("cancel_remote");
+    if (before === undefined) this.#effects.push("cancel_remote");
   }
 
   #cancelAnswered(answer: RemoteCancelAnswer | undefined): void {
@@ -404,7 +404,7 @@ class Step {
     const { openText: messageId, cutText: _past, ...rest } = this.state;
     this.state = rest;
     if (messageId === undefined) return;
-    this.#set({ texts: [...rest.texts, rest.growing], growing: "" });
+    this.#set({ texts: [...rest.texts, rest.growing].slice(-MAX_TEXTS), growing: "" });
     this.#emit({ type: "subagent.text.end", messageId });
   }
 

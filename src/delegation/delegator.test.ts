@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { deferred } from "../../test/support/deferred.js";
 import { DelegationBench } from "../../test/support/delegations.js";
 import { TroupeError } from "../core/errors.js";
+import { ArtifactLinks } from "./artifact-links.js";
 import type { RemoteDescription } from "./remote.js";
 
 const ACCEPTED = { type: "accepted", taskId: "task-1", contextId: "ctx-1" } as const;
@@ -464,5 +465,58 @@ describe("what the host knows", () => {
     expect(bench.delegator.cancel("del-1", "user")).toBe(false);
     expect(bench.terminal).toMatchObject({ type: "subagent.cancelled", reason: "user" });
     expect(bench.remote.cancels).toHaveLength(1);
+  });
+});
+
+describe("what goes on without its run", () => {
+  it("a call that still waits for it is answered with the run's end, which does not wait for it", async () => {
+    const bench = new DelegationBench({ onRunEnd: "detach" });
+    const { answer } = await bench.call("x", { callId: "toolu_1" });
+    bench.task.send(ACCEPTED, { type: "text", messageId: "m", delta: "Half" });
+    await bench.clock.advance(0);
+    await bench.run.close("the run ended", false);
+    expect(await answer).toMatchObject({ status: "working", delegation_id: "del-1", summary: "Half" });
+    bench.task.send({ type: "completed", message: "Whole." });
+    await bench.clock.advance(0);
+    expect(bench.terminal?.type).toBe("subagent.finished");
+    expect(bench.left).toEqual(NOTHING);
+  });
+});
+
+describe("links to files for a delegation that never begins", () => {
+  it("are revoked, and none is made when one of the files is not there", async () => {
+    const links = new ArtifactLinks("https://host.example/shared/");
+    const issued: string[] = [];
+    const issue = links.issue.bind(links);
+    links.issue = (...args) => {
+      const url = issue(...args);
+      issued.push(url.slice(url.lastIndexOf("/") + 1));
+      return url;
+    };
+    const bench = new DelegationBench({ inputArtifacts: "reference" }, { links });
+    const first = await bench.call();
+    const bytes = Buffer.from("bytes");
+    bench.task.send(ACCEPTED, {
+      type: "artifact",
+      chunk: { id: "a", name: "a.txt", mimeType: "text/plain", mode: "replace", bytes, last: true },
+    });
+    bench.task.send({ type: "completed" });
+    await bench.clock.advance(0);
+    expect(await first.answer).toMatchObject({ status: "completed" });
+    const uri = "host://delegations/del-1/artifacts/a.txt";
+    const ask = (...uris: string[]) => {
+      const artifacts = uris.map((each) => ({ name: "a.txt", uri: each }));
+      const input = { agent: "research", objective: "x", input: { artifacts } };
+      return refusal(bench.run.delegate(input, { tool: "t", input }));
+    };
+    expect(await ask(`${uri}.not`, uri)).toMatchObject({ code: "invalid_input" });
+    expect(issued).toEqual([]);
+    bench.remote.onDescribe = async () => {
+      await bench.run.close("the run ended");
+      throw new TroupeError("agent_unavailable", "gone");
+    };
+    expect(await ask(uri)).toBeInstanceOf(TroupeError);
+    expect(issued).toHaveLength(1);
+    expect(issued.map((token) => links.find(token))).toEqual([undefined]);
   });
 });

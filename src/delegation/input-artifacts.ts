@@ -26,12 +26,12 @@ export interface InputSource {
  * @param reader the delegation that gets them
  * @throws TroupeError `invalid_input` for a reference to nothing, or to what is not the run's own.
  */
-export function inputArtifacts(
+export async function inputArtifacts(
   { input }: DelegationRequest,
   { artifacts, isOwn, links }: InputSource,
   reader: string,
 ): Promise<InputArtifact[]> {
-  return Promise.all(
+  const found = await Promise.all(
     (input?.artifacts ?? []).map(async ({ name, uri, mime_type }) => {
       const [, delegationId = "", wanted = ""] =
         /^host:\/\/delegations\/([^/]+)\/artifacts\/([^/]+)$/.exec(uri) ?? [];
@@ -40,15 +40,21 @@ export function inputArtifacts(
         const text = `input.artifacts: there is no ${uri} in this run.`;
         throw new TroupeError<DelegationErrorCode>("invalid_input", text);
       }
-      const { id: artifactId, sha256, mimeType } = stored.description;
-      const named = { name, mimeType: mime_type ?? mimeType };
-      const content =
-        links === undefined
-          ? { bytes: stored.bytes }
-          : { url: links.issue(reader, { delegationId, artifactId }) };
-      return { artifact: { ...named, ...content }, uri, sha256 };
+      return {
+        name: { name, mimeType: mime_type ?? stored.description.mimeType },
+        uri,
+        delegationId,
+        stored,
+      };
     }),
   );
+  // Not before all are found: a link for a delegation that never begins would never be revoked.
+  return found.map(({ name, uri, delegationId, stored: { description, bytes } }) => {
+    const { id: artifactId, sha256 } = description;
+    const content =
+      links === undefined ? { bytes } : { url: links.issue(reader, { delegationId, artifactId }) };
+    return { artifact: { ...name, ...content }, uri, sha256 };
+  });
 }
 
 function decodeName(name: string): string {

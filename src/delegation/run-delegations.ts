@@ -48,6 +48,9 @@ export class RunDelegations {
   readonly #active = new Set<ActiveDelegation>();
   readonly #correlator: Correlator;
   readonly #closing = new AbortController();
+  /** Resolves when the run is over: who still waits for what goes on without it waits in vain. */
+  readonly #over: Promise<void>;
+  #endRun: () => void = () => undefined;
 
   constructor(
     private readonly delegator: Delegator,
@@ -55,6 +58,9 @@ export class RunDelegations {
   ) {
     const { clock, correlationGraceMs = 250 } = delegator.options;
     this.#correlator = new Correlator(clock, correlationGraceMs);
+    this.#over = new Promise((resolve) => {
+      this.#endRun = resolve;
+    });
   }
 
   /** Sees the run's own events, to find the tool calls that delegations belong to. */
@@ -174,6 +180,7 @@ export class RunDelegations {
       this.delegator.detach(this.run, delegation);
     }
     await endAll([...this.#active], reason);
+    this.#endRun();
     this.#correlator.close();
   }
 
@@ -200,7 +207,8 @@ export class RunDelegations {
       const asked = returnsQuestions
         ? [delegation.asked(asks?.besides).then(() => delegation.snapshot())]
         : [];
-      const first = Promise.race([delegation.answer, ...asked]);
+      const left = this.#over.then(() => delegation.snapshot());
+      const first = Promise.race([delegation.answer, ...asked, left]);
       if (budgetMs === undefined) return await first;
       return (await withinTime(this.delegator.options.clock, budgetMs, first)) ?? delegation.snapshot();
     } finally {
@@ -233,8 +241,8 @@ export class RunDelegations {
       );
     }
     const release = await this.#permit(entry, request.agent);
+    const delegationId = createId("del");
     try {
-      const delegationId = createId("del");
       const isOwn = (id: string) => this.#isOwn(id);
       const source = {
         artifacts,
@@ -303,6 +311,7 @@ export class RunDelegations {
       return delegation;
     } catch (error) {
       release();
+      links?.revoke(delegationId);
       this.#correlator.forget(call);
       throw error;
     }

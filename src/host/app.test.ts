@@ -281,6 +281,17 @@ describe("runs", () => {
     expect(bench.clock.pending).toBe(0);
   });
 
+  it("a run whose reader never came is cancelled after the grace as well", async () => {
+    const bench = new AppBench();
+    const messages = [{ id: "u", text: "Hello" }];
+    bench.runs.start({ agent: "claude", thread: "/t", runId: "run-1", messages, disconnectGraceMs: 30_000 });
+    await bench.clock.advance(29_999);
+    expect(bench.runs.find("/t", "run-1")?.status).toBe("running");
+    await bench.clock.advance(1);
+    expect(bench.runs.find("/t", "run-1")?.status).toBe("cancelled");
+    expect(bench.clock.pending).toBe(0);
+  });
+
   it("a reader that comes back in time keeps it, and one of several that leaves changes nothing", async () => {
     const bench = new AppBench();
     const first = await bench.run();

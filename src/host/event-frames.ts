@@ -4,6 +4,7 @@ import { defined } from "../core/defined.js";
 import { isRunTerminal } from "../core/run-event.js";
 import type { Cursor, Journal } from "../journal/journal.js";
 import { formatSseComment } from "../wire/sse-writer.js";
+import { readOn } from "./run-entries.js";
 
 /** What a reader gets of a thread. */
 export interface FrameOptions {
@@ -15,6 +16,8 @@ export interface FrameOptions {
   /** End when this entry was reached, or is behind already. With neither end the stream goes on for ever. */
   readonly through?: Cursor;
   readonly signal: AbortSignal;
+  /** Aborts when that run's terminal event will never be in the journal: what is there is all. */
+  readonly unrecorded?: AbortSignal;
 }
 
 /** The frames of a thread, as many at once as the journal gives. */
@@ -22,17 +25,19 @@ export async function* eventFrames(
   journal: Journal<ThreadEvent>,
   options: FrameOptions,
 ): AsyncGenerator<string> {
-  const { thread, encode, after, untilRunEnds, through, signal } = options;
+  const { thread, encode, after, untilRunEnds, through, signal, unrecorded } = options;
   // Something to send at once, so that proxies and clients see that the stream is open.
   yield formatSseComment("open");
   if (through !== undefined && Number(after ?? 0) >= Number(through)) return;
-  const reading = { follow: true, signal, ...defined({ after }) };
-  for await (const batch of journal.read(thread, reading)) {
+  for await (const batch of readOn(journal, thread, { signal, unrecorded, ...defined({ after }) })) {
     let text = "";
     let ended = false;
     for (const entry of batch) {
       text += encodeFrame(entry, encode) ?? "";
-      ended = (entry.runId === untilRunEnds && isRunTerminal(entry.event)) || entry.cursor === through;
+      // Not only equal: a merged entry has the cursor of its last, which may be behind that place.
+      ended =
+        (entry.runId === untilRunEnds && isRunTerminal(entry.event)) ||
+        (through !== undefined && Number(entry.cursor) >= Number(through));
       if (ended) break;
     }
     if (text !== "") yield text;

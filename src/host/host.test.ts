@@ -1,6 +1,10 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { agentOf, FINISHED } from "../../test/support/fake-agent.js";
 import { FakeRemote } from "../../test/support/fake-remote.js";
+import type { ThreadEvent } from "../bridges/agui/event.js";
+import type { Journal } from "../journal/journal.js";
+import { createMemoryJournal } from "../journal/memory-journal.js";
+import { ManualClock } from "../testing/manual-clock.js";
 import { createHost } from "./host.js";
 
 const agents = { claude: agentOf(() => FINISHED).agent };
@@ -81,4 +85,47 @@ describe("createHost", () => {
       /research/,
     );
   });
+});
+
+describe("a journal that does not take the end of a run", () => {
+  it.each(["in code", "over HTTP", "over HTTP, afterwards"])(
+    "who reads the run gets what there is, and does not wait for ever: %s",
+    async (how) => {
+      const journal = createMemoryJournal<ThreadEvent>({ clock: new ManualClock() });
+      const full: Journal<ThreadEvent> = {
+        append: async (entry) => {
+          if (entry.event.type === "run.finished") throw new Error("the disk is full");
+          return journal.append(entry);
+        },
+        read: (...args) => journal.read(...args),
+        head: (...args) => journal.head(...args),
+        close: () => journal.close(),
+      };
+      const logged = vi.spyOn(console, "error").mockImplementation(() => undefined);
+      const host = await createHost({ agents, journal: full, onDisconnect: "continue" });
+      const post = () =>
+        host.fetch(
+          new Request("http://localhost/agents/claude/run", {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({
+              threadId: "t",
+              runId: "r",
+              messages: [{ id: "u", role: "user", content: "Hello" }],
+            }),
+          }),
+        );
+      if (how === "in code") {
+        const types: string[] = [];
+        for await (const { event } of host.run("claude", "Hello").entries) types.push(event.type);
+        expect(types).toEqual(["run.started"]);
+      } else {
+        if (how.endsWith("afterwards")) await (await post()).text();
+        expect(await (await post()).text()).toContain("RUN_STARTED");
+      }
+      expect(logged).toHaveBeenCalled();
+      logged.mockRestore();
+      await host.close();
+    },
+  );
 });

@@ -93,3 +93,12 @@ it.each(Object.keys(ENDS))(
     expect(recorded?.phase).toBe("over");
   },
 );
+
+it("a text beyond all measure is kept in part, and what follows costs nothing", () => {
+  const delta = "x".repeat(20);
+  const event = { ...identity, type: "subagent.text.delta", messageId: "m", delta } as const;
+  let state = foldDelegation(undefined, { ...identity, type: "subagent.text.start", messageId: "m" });
+  for (let count = 0; count < 200_000; count++) state = foldDelegation(state, event);
+  expect(state.growing.length).toBe(1_000_000);
+  expect(state.seen).toBe(4_000_000);
+});

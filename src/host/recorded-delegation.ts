@@ -1,7 +1,7 @@
 import type { ThreadEvent } from "../bridges/agui/event.js";
 import { defined } from "../core/defined.js";
 import { startOf } from "../core/text.js";
-import { type DelegationState, newDelegation } from "../delegation/delegation-state.js";
+import { type DelegationState, MAX_TEXTS, newDelegation } from "../delegation/delegation-state.js";
 import type { SubagentEvent } from "../delegation/events.js";
 import { DEFAULT_POLICY } from "../delegation/policy.js";
 import type { DelegationResult } from "../delegation/result.js";
@@ -62,13 +62,13 @@ function change(state: DelegationState, event: SubagentEvent): DelegationState {
     case "subagent.text.start":
       return { ...state, openText: event.messageId, growing: "" };
     case "subagent.text.delta":
-      return { ...state, growing: startOf(state.growing + event.delta, MAX_TEXT), seen: seen(event.delta) };
+      return { ...state, growing: grown(state.growing, event.delta), seen: seen(event.delta) };
     case "subagent.text.end":
       return {
         ...rest,
         ...reasoningOf(state),
         ...questionOf(state),
-        texts: [...state.texts, state.growing],
+        texts: [...state.texts, state.growing].slice(-MAX_TEXTS),
         growing: "",
       };
     case "subagent.reasoning.start":
@@ -111,6 +111,11 @@ function change(state: DelegationState, event: SubagentEvent): DelegationState {
           : {}),
       };
   }
+}
+
+/** What is full already is not looked at again: that would take longer than all the pieces that follow. */
+function grown(text: string, delta: string): string {
+  return text.length >= MAX_TEXT - 1 ? text : startOf(text + delta, MAX_TEXT);
 }
 
 const textOf = ({ openText }: DelegationState) => defined({ openText });

@@ -30,6 +30,8 @@ export interface RunRecord {
   readonly first: Promise<Cursor>;
   /** The cursor of its terminal event, once recorded. */
   last?: Cursor;
+  /** Aborts when the journal did not take its terminal event: who waits for that in the journal waits for ever. */
+  readonly unrecorded?: AbortSignal;
 }
 
 /** What a new run needs. */
@@ -159,7 +161,12 @@ export class Runs {
     const record = this.#launch(agent, wanted);
     this.#keep(record);
     this.#active.set(thread, record);
-    if (disconnectGraceMs !== undefined) this.#readers.set(record, { count: 0, graceMs: disconnectGraceMs });
+    if (disconnectGraceMs !== undefined) {
+      const readers: Readers = { count: 0, graceMs: disconnectGraceMs };
+      this.#readers.set(record, readers);
+      // Whoever asked for it may be gone before it reads anything.
+      this.#leaveAlone(record, readers);
+    }
     return record;
   }
 
@@ -175,12 +182,16 @@ export class Runs {
       if (left) return;
       left = true;
       readers.count--;
-      if (readers.count > 0 || record.status !== "running") return;
-      readers.timer = this.options.clock.timer(
-        readers.graceMs,
-        () => void record.run?.cancel("nobody was watching"),
-      );
+      if (readers.count === 0 && record.status === "running") this.#leaveAlone(record, readers);
     };
+  }
+
+  #leaveAlone(record: RunRecord, readers: Readers): void {
+    readers.timer?.cancel();
+    readers.timer = this.options.clock.timer(
+      readers.graceMs,
+      () => void record.run?.cancel("nobody was watching"),
+    );
   }
 
   /** Cancels everything; resolves when no process is left. */
@@ -193,13 +204,14 @@ export class Runs {
     const { agent: name, thread, runId, messages, metadata, history, threadMode, threadFrom } = wanted;
     const first = deferred<Cursor>();
     first.promise.catch(() => undefined);
+    const unrecorded = new AbortController();
     const run = agent.run(messages.map(({ text }) => text).join("\n\n"), {
       runId,
       thread,
       messages,
       services: this.options.services,
       ...defined({ metadata, history, threadMode, threadFrom }),
-      onEvent: (event) => void this.#record(record, event, first),
+      onEvent: (event) => void this.#record(record, event, first, unrecorded),
     });
     const record: RunRecord = {
       runId,
@@ -210,11 +222,17 @@ export class Runs {
       startedAt: this.options.clock.now(),
       status: "running",
       first: first.promise,
+      unrecorded: unrecorded.signal,
     };
     return record;
   }
 
-  async #record(record: RunRecord, event: RunEvent, first: Deferred<Cursor>): Promise<void> {
+  async #record(
+    record: RunRecord,
+    event: RunEvent,
+    first: Deferred<Cursor>,
+    unrecorded: AbortController,
+  ): Promise<void> {
     const { thread, runId } = record;
     const terminal = isRunTerminal(event);
     if (terminal) this.#finish(record, event);
@@ -225,6 +243,7 @@ export class Runs {
     } catch (error) {
       // The run itself goes on; who wants to read it is told.
       if (event.type === "run.started") first.reject(error);
+      if (terminal) unrecorded.abort();
       console.error(`The journal did not take ${event.type} of run ${runId}:`, error);
     }
   }

@@ -26,6 +26,9 @@ export interface AnswerHeaders {
 /** Bytes that wait for their reader before the sender has to. */
 const BUFFERED = 65_536;
 
+/** Chunks that were read and are let go of together. */
+const DROPPED_AT_ONCE = 1_024;
+
 /**
  * One HTTP request and its answer, read when asked. As thin over undici as can be: a call pays neither for the objects of `fetch`
  * nor for a stream.
@@ -35,6 +38,8 @@ export class Exchange {
   readonly head: Promise<AnswerHead>;
   #controller: Dispatcher.DispatchController | undefined;
   #chunks: Uint8Array[] = [];
+  /** How many of the chunks are read; to shift each off would take as long as there are others behind it. */
+  #taken = 0;
   #buffered = 0;
   #ended = false;
   #failure: { readonly reason: unknown } | undefined;
@@ -90,11 +95,17 @@ export class Exchange {
    */
   async read(): Promise<Uint8Array | undefined> {
     for (;;) {
-      const chunk = this.#chunks.shift();
+      const chunk = this.#chunks[this.#taken];
       if (chunk !== undefined) {
+        if (++this.#taken === DROPPED_AT_ONCE) {
+          this.#chunks.splice(0, this.#taken);
+          this.#taken = 0;
+        }
         this.#buffered -= chunk.byteLength;
         return chunk;
       }
+      this.#chunks = [];
+      this.#taken = 0;
       if (this.#failure !== undefined) throw this.#failure.reason;
       if (this.#ended) return undefined;
       // Before anything is asked for: what is there already comes at once.

@@ -42,7 +42,7 @@ export interface GuardedRequest {
 export interface Answer extends AnswerHead {
   /** The next bytes; `undefined` at the end. @throws WireError, or the signal's reason. */
   read(): Promise<Uint8Array | undefined>;
-  /** All of it, as UTF-8. @throws as {@link read}. */
+  /** All of it, as UTF-8. @throws as {@link read}, and WireError `malformed` when a success holds anything else. */
   text(): Promise<string>;
   /** Nobody reads on: the connection is closed, unless the body is over. */
   cancel(): void;
@@ -138,7 +138,7 @@ class GuardedExchange {
       return {
         ...head,
         read: () => this.#next(),
-        text: () => this.#text(),
+        text: () => this.#text(status < 300),
         cancel: () => this.#stop("cancelled"),
       };
     } catch (error) {
@@ -156,10 +156,15 @@ class GuardedExchange {
     };
     const source = Readable.from(encoded(), { objectMode: false });
     source.on("error", (error) => decoder.destroy(error));
+    // Nobody may be reading, or ever read: then no other listener is there, and the process would end.
+    decoder.on("error", () => undefined);
     const chunks: AsyncIterator<Uint8Array> = source.pipe(decoder)[Symbol.asyncIterator]();
     this.#read = async () => {
       const next = await chunks.next();
-      return next.done ? undefined : next.value;
+      if (!next.done) return next.value;
+      // What follows the end of the content is read by nobody.
+      this.#exchange.abort("the content is complete");
+      return undefined;
     };
   }
 
@@ -180,10 +185,15 @@ class GuardedExchange {
     }
   }
 
-  async #text(): Promise<string> {
+  async #text(fatal: boolean): Promise<string> {
     const chunks: Uint8Array[] = [];
     for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) chunks.push(chunk);
-    return Buffer.concat(chunks).toString("utf8");
+    try {
+      return new TextDecoder("utf-8", { fatal }).decode(Buffer.concat(chunks));
+    } catch (cause) {
+      const text = `${printableUrl(this.url)} sent bytes that are not UTF-8.`;
+      throw new WireError("malformed", text, { cause });
+    }
   }
 
   #failed(error: unknown): unknown {

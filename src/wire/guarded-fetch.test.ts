@@ -348,3 +348,111 @@ describe("origins and URLs", () => {
     expect(printableUrl("nonsense")).toBe("(not a URL)");
   });
 });
+
+describe("an encoded body that nobody reads", () => {
+  const broken: [string, RequestListener][] = [
+    [
+      "that goes on",
+      (_request, response) => {
+        response.writeHead(200, { "content-encoding": "gzip" });
+        response.write(gzipSync("x").subarray(0, 8));
+      },
+    ],
+    [
+      "that is no gzip",
+      (_request, response) => {
+        response.writeHead(200, { "content-encoding": "gzip" });
+        response.write("this is plain text");
+      },
+    ],
+  ];
+
+  // What a stream without listeners says ends the process.
+  test.each(broken)("%s: whoever gives it up, or aborts it, hears of nothing", async (_what, listener) => {
+    const uncaught: unknown[] = [];
+    const hear = (error: unknown) => void uncaught.push(error);
+    process.on("uncaughtException", hear);
+    cleanups.push(() => process.off("uncaughtException", hear));
+    const closed: string[] = [];
+    const { url } = await serve((request, response) => {
+      response.on("close", () => closed.push(request.url ?? ""));
+      listener(request, response);
+    });
+    const client = guarded({ origins: [url] });
+    (await client.request(`${url}/cancelled`)).cancel();
+    const abort = new AbortController();
+    await client.request(`${url}/aborted`, { signal: abort.signal });
+    abort.abort(new Error("enough"));
+    await expect.poll(() => closed.toSorted()).toEqual(["/aborted", "/cancelled"]);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(uncaught).toEqual([]);
+  });
+
+  test("what follows the end of the content is left", async () => {
+    let closed = false;
+    const { url } = await serve((_request, response) => {
+      response.on("close", () => (closed = true));
+      response.writeHead(200, { "content-encoding": "br" });
+      response.write(Buffer.concat([brotliCompressSync("all"), Buffer.alloc(100)]));
+    });
+    const answer = await guarded({ origins: [url] }).request(url);
+    expect(await answer.text()).toBe("all");
+    await expect.poll(() => closed).toBe(true);
+  });
+});
+
+test("a body of very many small pieces comes whole and in its order", async () => {
+  const pieces = Array.from({ length: 20_000 }, (_, index) => `${index},`);
+  const { url } = await serve((_request, response) => {
+    for (const piece of pieces) response.write(piece);
+    response.end();
+  });
+  const answer = await guarded({ origins: [url] }).request(url);
+  expect(await answer.text()).toBe(pieces.join(""));
+});
+
+describe("text of an answer", () => {
+  test.each([200, 400])(
+    "bytes that are not UTF-8 with HTTP %s: refused when they are the answer",
+    async (status) => {
+      const { url } = await serve((_request, response) => {
+        response.writeHead(status);
+        response.end(Buffer.from([0x7b, 0xff, 0x7d]));
+      });
+      const answer = await guarded({ origins: [url], acceptStatus: () => true }).request(url);
+      if (status === 200) await expect(answer.text()).rejects.toEqual(wireError("malformed"));
+      else expect(await answer.text()).toBe("{\ufffd}");
+    },
+  );
+});
+
+describe("silence, and a clock that is set or was asleep", () => {
+  async function silent(jump: number) {
+    const clock = new ManualClock();
+    let offset = 0;
+    const jumping = {
+      now: () => clock.now() + offset,
+      timer: (milliseconds: number, callback: () => void) => clock.timer(milliseconds, callback),
+    };
+    const { url } = await serve((_request, response) => void response.writeHead(200).write("x"));
+    const answer = await guarded({ origins: [url], clock: jumping, idleTimeoutMs: 60_000 }).request(url);
+    await answer.read();
+    const read = answer.read().catch((error: unknown) => error);
+    offset = jump;
+    return { clock, read };
+  }
+
+  test("forwards: another whole time is waited", async () => {
+    const { clock, read } = await silent(3_600_000);
+    await clock.advance(60_000);
+    expect(clock.pending).toBe(1);
+    await clock.advance(60_000);
+    expect(await read).toEqual(wireError("silent"));
+  });
+
+  test("backwards: it is not waited longer", async () => {
+    const { clock, read } = await silent(-3_600_000);
+    await clock.advance(120_000);
+    expect(await read).toEqual(wireError("silent"));
+  });
+});

@@ -46,3 +46,25 @@ describe("createRedactor", () => {
     );
   });
 });
+
+describe("many long secrets", () => {
+  // As many tokens as are remembered; a pattern of all their prefixes took seconds with each new one.
+  const tokens = Array.from(
+    { length: 100 },
+    (_, index) => `eyJhbGciOiJSUzI1NiJ9.${String(index).padStart(3, "0").repeat(1_300)}`,
+  );
+
+  test("are found whole and cut, and cost little to look for", () => {
+    for (let round = 0; round < 20; round++) createRedactor(tokens);
+    const redact = createRedactor(tokens);
+    expect(redact(`<${tokens[7]}|${tokens[99]}>`)).toBe(`<${REDACTED}|${REDACTED}>`);
+    const begun = redact.split(`a ${tokens[42]?.slice(0, 3_000)}`);
+    expect(begun).toEqual({ said: "a ", held: tokens[42]?.slice(0, 3_000) });
+    expect(redact.split(begun.held + tokens[42]?.slice(3_000))).toEqual({ said: REDACTED, held: "" });
+  });
+
+  test("of two that begin alike the longer one is taken out", () => {
+    const redact = createRedactor(["secret-1", "secret-1-and-more"]);
+    expect(redact("secret-1-and-more secret-1-and secret-1")).toBe(`${REDACTED} ${REDACTED}-and ${REDACTED}`);
+  });
+});

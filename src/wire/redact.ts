@@ -35,15 +35,21 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
     const split = (text: string) => ({ said: text, held: "" });
     return Object.assign((text: string) => text, { active: false, split });
   }
-  // Longest first, so that no form leaves a part of a longer one behind.
-  const alternatives = [...forms].sort((left, right) => right.length - left.length).map(escapeRegExp);
-  const pattern = new RegExp(alternatives.join("|"), "g");
-  const redact = (text: string) => text.replace(pattern, REDACTED);
+  const find = createFinder(forms);
+  const redact = (text: string) => {
+    let clean = "";
+    let start = 0;
+    for (let found = find(text, 0); found !== undefined; found = find(text, start)) {
+      clean += text.slice(start, found.index) + REDACTED;
+      start = found.end;
+    }
+    return start === 0 ? text : clean + text.slice(start);
+  };
   const unfinished = createBeginnings(forms);
   const split = (text: string): Split => {
     const end = text.length - unfinished(text);
     // Nothing that is complete may be cut in two.
-    const across = end === text.length ? undefined : matchAcross(text, pattern, end);
+    const across = end === text.length ? undefined : matchAcross(text, find, end);
     if (across === undefined) return { said: redact(text.slice(0, end)), held: text.slice(end) };
     const rest = split(text.slice(across));
     return { said: redact(text.slice(0, across)) + rest.said, held: rest.held };
@@ -51,27 +57,72 @@ export function createRedactor(secrets: Iterable<string>): Redactor {
   return Object.assign(redact, { active: true, split });
 }
 
+interface Found {
+  readonly index: number;
+  readonly end: number;
+}
+
+/** Finds the next of `forms` in a text, the longest where several begin. */
+type Find = (text: string, from: number) => Found | undefined;
+
+/**
+ * Looks for the first characters of all forms at once, and compares the rest by hand: a pattern of whole tokens takes longer to
+ * compile than anything is worth that a remote says.
+ */
+function createFinder(forms: ReadonlySet<string>): Find {
+  const byHead = new Map<string, string[]>();
+  // Longest first, so that no form leaves a part of a longer one behind.
+  for (const form of [...forms].sort((left, right) => right.length - left.length)) {
+    const head = form.slice(0, SHORTEST_SECRET);
+    const alike = byHead.get(head);
+    if (alike === undefined) byHead.set(head, [form]);
+    else alike.push(form);
+  }
+  const heads = new RegExp([...byHead.keys()].map(escapeRegExp).join("|"), "g");
+  return (text, from) => {
+    heads.lastIndex = from;
+    for (let match = heads.exec(text); match !== null; match = heads.exec(text)) {
+      const { index } = match;
+      const form = byHead.get(match[0])?.find((candidate) => text.startsWith(candidate, index));
+      if (form !== undefined) return { index, end: index + form.length };
+      heads.lastIndex = index + 1;
+    }
+    return undefined;
+  };
+}
+
 /** Where a match ends that begins before `place` and ends behind it. */
-function matchAcross(text: string, pattern: RegExp, place: number): number | undefined {
-  for (const { index, 0: match } of text.matchAll(pattern)) {
-    if (index >= place) return undefined;
-    if (index + match.length > place) return index + match.length;
+function matchAcross(text: string, find: Find, place: number): number | undefined {
+  for (let found = find(text, 0); found !== undefined; found = find(text, found.end)) {
+    if (found.index >= place) return undefined;
+    if (found.end > place) return found.end;
   }
   return undefined;
 }
 
 /** Finds the longest end of a text with which one of `forms` begins. Hardly looks at characters that begin none. */
 function createBeginnings(forms: ReadonlySet<string>): (text: string) => number {
-  const longest = Math.max(...[...forms].map((form) => form.length)) - 1;
-  const beginnings = new Set<string>();
+  let longest = 0;
   const first = new Set<number>();
+  /** By their first characters, and by fewer for what is near the end of a text. */
+  const byHead = new Map<string, string[]>();
   for (const form of forms) {
+    longest = Math.max(longest, form.length - 1);
     first.add(form.charCodeAt(0));
-    for (let length = 1; length < form.length; length++) beginnings.add(form.slice(0, length));
+    for (let length = 1; length <= SHORTEST_SECRET; length++) {
+      const head = form.slice(0, length);
+      const alike = byHead.get(head);
+      if (alike === undefined) byHead.set(head, [form]);
+      else alike.push(form);
+    }
   }
   return (text) => {
     for (let start = Math.max(0, text.length - longest); start < text.length; start++) {
-      if (first.has(text.charCodeAt(start)) && beginnings.has(text.slice(start))) return text.length - start;
+      if (!first.has(text.charCodeAt(start))) continue;
+      const alike = byHead.get(text.slice(start, start + SHORTEST_SECRET));
+      if (alike === undefined) continue;
+      const end = text.slice(start);
+      if (alike.some((form) => form.length > end.length && form.startsWith(end))) return end.length;
     }
     return 0;
   };

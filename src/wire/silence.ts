@@ -1,9 +1,13 @@
 import type { Clock, Timer } from "../core/clock.js";
 
+/** A timer that fires so late was asleep with its machine, or the clock was set: that is no silence of whoever sends. */
+const LATE_MS = 5_000;
+
 /** Watches how long a wait takes. One timer serves any number of waits, since bytes come often and silence seldom. */
 export class Silence {
   #waitingSince: number | undefined;
   #timer: Timer | undefined;
+  #due = 0;
 
   /**
    * @param limitMs without a limit when absent
@@ -19,7 +23,7 @@ export class Silence {
   begin(): void {
     if (this.limitMs === undefined) return;
     this.#waitingSince = this.clock.now();
-    this.#timer ??= this.clock.timer(this.limitMs, () => this.#check(this.limitMs ?? 0));
+    if (this.#timer === undefined) this.#look(this.limitMs, this.limitMs);
   }
 
   /** Something came. */
@@ -34,11 +38,18 @@ export class Silence {
     this.#timer = undefined;
   }
 
+  #look(inMs: number, limitMs: number): void {
+    this.#due = this.clock.now() + inMs;
+    this.#timer = this.clock.timer(inMs, () => this.#check(limitMs));
+  }
+
   #check(limitMs: number): void {
     this.#timer = undefined;
     if (this.#waitingSince === undefined) return;
-    const left = this.#waitingSince + limitMs - this.clock.now();
-    if (left > 0) this.#timer = this.clock.timer(left, () => this.#check(limitMs));
+    const now = this.clock.now();
+    if (now - this.#due > LATE_MS || now < this.#waitingSince) this.#waitingSince = now;
+    const left = this.#waitingSince + limitMs - now;
+    if (left > 0) this.#look(left, limitMs);
     else this.onSilence();
   }
 }

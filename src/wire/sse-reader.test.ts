@@ -188,3 +188,27 @@ describe("readSse", () => {
     expect(seen).toEqual(["x"]);
   });
 });
+
+describe("a line that comes byte by byte", () => {
+  test("is whole, however long, and leaves nothing in the lines behind it", () => {
+    const parser = new SseParser();
+    const long = "ä".repeat(50_000);
+    const events = [];
+    for (const byte of new TextEncoder().encode(`data: ${long}\n\ndata: b\n\n`))
+      events.push(...parser.push(Uint8Array.of(byte)));
+    expect(events).toEqual([{ data: long }, { data: "b" }]);
+  });
+
+  test("the limit counts whole lines as well as those in pieces", () => {
+    for (const pieces of [["data: 12345\n"], ["data: ", "12345", "\n"]]) {
+      const parser = new SseParser({ maxEventBytes: 10 });
+      const feed = () => pieces.map((piece) => [...parser.push(new TextEncoder().encode(piece))]);
+      expect(feed).toThrow(expect.objectContaining({ code: "too_large" }));
+    }
+  });
+
+  test("an event's name with NUL is no name: it could not be written again", () => {
+    const bytes = new TextEncoder().encode("event: a\0b\ndata: x\n\n");
+    expect([...new SseParser().push(bytes)]).toEqual([{ data: "x" }]);
+  });
+});

@@ -21,6 +21,9 @@ export interface SseReaderOptions {
   readonly onComment?: (text: string) => void;
 }
 
+/** Bytes of a buffer that is worth being kept for the next line. */
+const KEPT_BUFFER = 65_536;
+
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -33,7 +36,8 @@ export class SseParser {
   readonly #onComment: ((text: string) => void) | undefined;
   // Lines are decoded one by one: with `ignoreBOM: false` a BOM would be stripped from every line, not only the first.
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  #pieces: Uint8Array[] = [];
+  /** The beginning of a line that goes on, in one buffer that doubles: a list of pieces could be a list of single bytes. */
+  #begun = new Uint8Array();
   #lineBytes = 0;
   #dataBytes = 0;
   #firstLine = true;
@@ -64,37 +68,40 @@ export class SseParser {
         start = index + 1;
         continue;
       }
-      this.#hold(bytes.subarray(start, index));
+      const line = this.#takeLine(bytes.subarray(start, index));
       start = index + 1;
       this.#skipLineFeed = byte === CR;
-      const event = this.#line(this.#takeLine());
+      const event = this.#line(line);
       if (event) yield event;
     }
     if (start < bytes.length) {
       this.#skipLineFeed = false;
-      // Copied: the caller may reuse its buffer.
-      this.#hold(bytes.slice(start));
+      this.#hold(bytes.subarray(start));
     }
   }
 
   #hold(piece: Uint8Array): void {
-    if (piece.length === 0) return;
+    const before = this.#lineBytes;
     this.#lineBytes += piece.length;
     if (this.#lineBytes > this.#maxEventBytes) throw tooLarge(this.#maxEventBytes);
-    this.#pieces.push(piece);
+    if (this.#lineBytes > this.#begun.length) {
+      const larger = new Uint8Array(Math.max(this.#lineBytes, 2 * this.#begun.length));
+      larger.set(this.#begun.subarray(0, before));
+      this.#begun = larger;
+    }
+    // Copied: the caller may reuse its buffer.
+    this.#begun.set(piece, before);
   }
 
-  #takeLine(): string {
-    let line = this.#pieces[0] ?? new Uint8Array();
-    if (this.#pieces.length > 1) {
-      line = new Uint8Array(this.#lineBytes);
-      let offset = 0;
-      for (const piece of this.#pieces) {
-        line.set(piece, offset);
-        offset += piece.length;
-      }
+  #takeLine(end: Uint8Array): string {
+    if (end.length > this.#maxEventBytes) throw tooLarge(this.#maxEventBytes);
+    let line = end;
+    if (this.#lineBytes > 0) {
+      this.#hold(end);
+      line = this.#begun.subarray(0, this.#lineBytes);
     }
-    this.#pieces = [];
+    // A large one was an exception; a small one serves the next line as well.
+    if (this.#begun.length > KEPT_BUFFER) this.#begun = new Uint8Array();
     this.#lineBytes = 0;
     let text: string;
     try {
@@ -127,7 +134,8 @@ export class SseParser {
         this.#data.push(value);
         break;
       case "event":
-        this.#event = value;
+        // Nobody names an event so, and it could not be written again.
+        if (!value.includes("\0")) this.#event = value;
         break;
       case "id":
         if (!value.includes("\0")) this.#id = value;

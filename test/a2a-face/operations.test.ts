@@ -94,6 +94,8 @@ describe("SendMessage (A2A 1.0, 3.1.1)", () => {
       { message: userMessage("x"), configuration: { taskPushNotificationConfig: { url: "http://x" } } },
       -32003,
     ],
+    ["a part that is nothing", { message: userMessage("x", { parts: [null] }) }, -32602],
+    ["a part that is text", { message: userMessage("x", { parts: ["x"] }) }, -32602],
     ["half a character in a context", { message: userMessage("x", { contextId: "a\ud800" }) }, -32602],
     ["half a character in a message's id", { message: userMessage("x", { messageId: "\udc00" }) }, -32602],
     ["half a character in a tenant", { tenant: "\ud800", message: userMessage("x") }, -32602],

@@ -111,6 +111,7 @@ describe("REST (A2A 1.0, 11)", () => {
 
   it.each([
     ["POST", "/message:send", {}, 400, "INVALID_ARGUMENT"],
+    ["POST", "/message:send", { message: { parts: [null] } }, 400, "INVALID_ARGUMENT"],
     ["GET", "/tasks/nobody", undefined, 404, "NOT_FOUND"],
     ["POST", "/tasks/nobody:cancel", {}, 404, "NOT_FOUND"],
     ["GET", "/tasks?pageSize=x", undefined, 400, "INVALID_ARGUMENT"],

@@ -25,6 +25,8 @@ export interface FaceRun {
     | undefined;
   /** The cursor of its first entry, once recorded. */
   readonly first: Promise<Cursor>;
+  /** Aborts when the journal did not take its terminal event. */
+  readonly unrecorded?: AbortSignal;
 }
 
 /** What the face asks of its host. */

@@ -29,6 +29,8 @@ export class FaceTask {
   #cursor = 0;
   #closed = false;
   #recovering = false;
+  /** Aborts when nothing will ever say how the run ended. */
+  readonly #lost = new AbortController();
   /** While the agent asks, the caller has no stream open and is there all the same. */
   #parked: (() => void) | undefined;
 
@@ -87,11 +89,17 @@ export class FaceTask {
     this.#closed = true;
   }
 
-  /** Reads the run to its end. Never rejects. @param first the cursor of the run's first entry */
-  async follow(first: Promise<Cursor>): Promise<void> {
+  /**
+   * Reads the run to its end. Never rejects.
+   * @param first the cursor of the run's first entry
+   * @param unrecorded aborts when the run's end will never be in the journal
+   */
+  async follow(first: Promise<Cursor>, unrecorded?: AbortSignal): Promise<void> {
     try {
       this.#cursor = Number(await first) - 1;
-      await this.#read(true);
+      await this.#read(true, unrecorded);
+      // It stopped waiting, and may not have seen all.
+      if (!this.over) await this.#read(false);
     } catch (error) {
       console.error(`The journal of task ${this.id} cannot be read:`, error);
     }
@@ -136,26 +144,41 @@ export class FaceTask {
     options: SnapshotOptions = {},
   ): AsyncGenerator<StreamResponse, void, undefined> {
     const encoder = this.#encoder.fork();
-    const after = String(Math.max(0, this.#cursor));
+    const cursor = this.#cursor;
     const task = this.#view.snapshot(options);
     const over = this.over;
     yield { payload: { $case: "task", value: task } };
     if (over) return;
     // The journal is the only source, so nothing between the snapshot and here is lost or comes twice.
-    for await (const batch of this.options.journal.read(this.thread, { after, follow: true, signal })) {
-      for (const entry of batch) {
-        if (entry.runId !== this.id) continue;
-        for (const payload of encoder.encode(entry)) {
-          yield { payload };
-          if (signal.aborted || rests(payload)) return;
-        }
+    for await (const entry of this.#onwards(String(Math.max(0, cursor)), signal)) {
+      for (const payload of encoder.encode(entry)) {
+        yield { payload };
+        if (signal.aborted || rests(payload)) return;
       }
+    }
+    if (signal.aborted || !this.#lost.signal.aborted) return;
+    for (const payload of encoder.lost(this.options.now(), LOST)) yield { payload };
+  }
+
+  /** The run's entries as they come; when its end is lost, what there is. */
+  async *#onwards(from: string, signal: AbortSignal): AsyncGenerator<FaceEntry, void, undefined> {
+    const { journal, thread } = this.options;
+    const { signal: lost } = this.#lost;
+    const until = AbortSignal.any([signal, lost]);
+    let after = from;
+    for (const follow of [true, false]) {
+      const options = { after, follow, signal: follow ? until : signal };
+      for await (const batch of journal.read(thread, options)) {
+        for (const entry of batch) if (entry.runId === this.id) yield entry;
+        after = batch.at(-1)?.cursor ?? after;
+      }
+      if (!lost.aborted) return;
     }
   }
 
-  async #read(follow: boolean): Promise<number | undefined> {
+  async #read(follow: boolean, signal?: AbortSignal): Promise<number | undefined> {
     let last: number | undefined;
-    const from = { after: String(Math.max(0, this.#cursor)), follow };
+    const from = { after: String(Math.max(0, this.#cursor)), follow, ...(signal && { signal }) };
     for await (const batch of this.options.journal.read(this.thread, from)) {
       for (const entry of batch) {
         this.#cursor = Number(entry.cursor);
@@ -185,6 +208,7 @@ export class FaceTask {
   }
 
   #lose(time: number): void {
+    this.#lost.abort();
     for (const update of this.#encoder.lost(time, LOST)) this.#view.apply(update);
   }
 

@@ -25,7 +25,7 @@ import { METADATA_KEY } from "../../delegation/lineage.js";
 import { originOf } from "../../delegation/run-origin.js";
 import { callOf } from "./call.js";
 import type { FaceTask } from "./face-task.js";
-import { checkConfiguration, checkHistoryLength, checkMessage, promptOf } from "./incoming.js";
+import { checkConfiguration, checkHistoryLength, checkMessage, isPlain, promptOf } from "./incoming.js";
 import { readAnswer } from "./questions.js";
 import { listTasks } from "./task-list.js";
 import { type FaceTasks, Scope } from "./tasks.js";
@@ -160,7 +160,9 @@ export class FaceHandler implements A2ARequestHandler {
   }
 
   #scope(context: ServerCallContext, tenant: string): Scope {
-    return new Scope(this.options.agent, callOf(context).caller, tenant || context.tenant || "");
+    const own = tenant || context.tenant || "";
+    if (!isPlain(own)) throw new RequestMalformedError("tenant: no name.");
+    return new Scope(this.options.agent, callOf(context).caller, own);
   }
 
   async #find(scope: Scope, id: string, context: ServerCallContext): Promise<FaceTask> {

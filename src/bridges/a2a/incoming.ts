@@ -30,6 +30,14 @@ export function checkMessage(message: Message | undefined): Message {
   return message;
 }
 
+/** Checks what the SDK would stumble over, before it reads a request to send. @throws A2AError for a part that is no object. */
+export function checkParts(request: unknown): void {
+  const parts: unknown = Object(Object(request).message).parts;
+  const isPart = (part: unknown) => typeof part === "object" && part !== null && !Array.isArray(part);
+  if (Array.isArray(parts) && !parts.every(isPart))
+    throw new RequestMalformedError("message.parts: each part must be an object.");
+}
+
 /** Checks how a client wants its answer. @throws A2AError when it cannot have it. */
 export function checkConfiguration(configuration: SendMessageConfiguration | undefined): void {
   if (configuration === undefined) return;
@@ -89,5 +97,10 @@ function file(bytes: Uint8Array, filename: string, mediaType: string): string {
 }
 
 function isId(text: string): boolean {
-  return text !== "" && text.length <= MAX_ID && !/\p{Cc}/u.test(text);
+  return text !== "" && text.length <= MAX_ID && isPlain(text);
+}
+
+/** Without control characters and halves of characters, which could be neither part of a name nor be stored. */
+export function isPlain(text: string): boolean {
+  return !/[\p{Cc}\p{Surrogate}]/u.test(text);
 }

@@ -14,6 +14,7 @@ import {
   openStream,
 } from "./answer.js";
 import { contextOf } from "./call.js";
+import { checkParts } from "./incoming.js";
 import { type FaceVersion, versionOf } from "./version.js";
 
 type Id = string | number | null;
@@ -79,6 +80,11 @@ export class JsonRpcFace {
     if (version === "0.3" && isV1JsonRpcMethod(method)) {
       const hint = `${method} is a method of A2A 1.0. Send the header A2A-Version: 1.0.`;
       return problem(id, A2A_ERROR_CODE.METHOD_NOT_FOUND, hint);
+    }
+    try {
+      checkParts(body.params);
+    } catch (error) {
+      return failure(id, error);
     }
     const context = contextOf(request, version);
     const result =

@@ -27,6 +27,7 @@ import {
 } from "./answer.js";
 import { contextOf } from "./call.js";
 import { mergedCard } from "./card.js";
+import { checkParts } from "./incoming.js";
 import { legacyErrorBody, legacyReply, legacySendRequest, legacyTask } from "./legacy-rest.js";
 import { type FaceVersion, versionOf } from "./version.js";
 
@@ -207,6 +208,7 @@ async function bodyOf(request: FaceRequest, optional = false): Promise<unknown> 
   } catch {
     throw new RequestMalformedError("The body is not JSON that can be read.");
   }
+  checkParts(body);
   if (typeof body === "object" && body !== null && !Array.isArray(body)) return body;
   throw new RequestMalformedError("The body must be a JSON object.");
 }

@@ -84,7 +84,7 @@ export class FaceTasks {
       ...(watched ? defined({ disconnectGraceMs }) : {}),
     });
     this.#keep(scope, message, task);
-    void task.follow(run.first).then(() => this.#store.end(task, clock.now()));
+    void task.follow(run.first, run.unrecorded).then(() => this.#store.end(task, clock.now()));
     return task;
   }
 

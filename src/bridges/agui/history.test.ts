@@ -11,6 +11,10 @@ describe("compactHistory", () => {
     );
   });
 
+  it.each(["constructor", "toString", "__proto__"])("a role called %s is nobody's", (role) => {
+    expect(compactHistory([{ role, text: "Obey." }])).toBeUndefined();
+  });
+
   it("tools, thoughts and messages without words are left out; without any words there is nothing", () => {
     const rest = [{ role: "tool", text: "42" }, { role: "reasoning", text: "Hm." }, assistant(" \n")];
     expect(compactHistory(rest)).toBeUndefined();

@@ -20,7 +20,7 @@ const SPEAKERS: Readonly<Record<string, string>> = { user: "User", assistant: "A
  */
 export function compactHistory(messages: readonly HistoryMessage[]): string | undefined {
   const said = messages.flatMap(({ role, text }) => {
-    const speaker = SPEAKERS[role];
+    const speaker = Object.hasOwn(SPEAKERS, role) ? SPEAKERS[role] : undefined;
     return speaker === undefined || text.trim() === "" ? [] : [`${speaker}: ${shortened(text.trim())}`];
   });
   const kept: string[] = [];

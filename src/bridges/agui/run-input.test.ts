@@ -128,6 +128,8 @@ describe("parseRunInput", () => {
     ["an empty run id", { ...IDS, runId: "" }, "runId"],
     ["a run id with a line break", { ...IDS, runId: "a\nid: 9" }, "runId"],
     ["a thread id with NUL", { ...IDS, threadId: "a\u0000b" }, "threadId"],
+    ["half a character in a thread id", { ...IDS, threadId: "a\ud800" }, "threadId"],
+    ["half a character in a run id", { ...IDS, runId: "\udc00" }, "runId"],
     ["a thread id of 257 characters", { ...IDS, threadId: "x".repeat(257) }, "threadId"],
     ["a number as id", { ...IDS, runId: 7 }, "runId"],
     ["messages that are no list", { ...IDS, messages: {} }, "messages"],

@@ -18,7 +18,7 @@ const identifier = z
   .string()
   .min(1)
   .max(256)
-  .regex(/^\P{Cc}*$/u, "must not hold control characters");
+  .regex(/^[^\p{Cc}\p{Surrogate}]*$/u, "must not hold control characters, or halves of characters");
 
 const runInput = z.looseObject({
   threadId: identifier,

@@ -46,6 +46,10 @@ describe("a form", () => {
     ["an object within", { type: "object", properties: { a: { type: "object", properties: {} } } }],
     ["a list within", { type: "object", properties: { a: { type: "array", items: { type: "string" } } } }],
     ["a field of no type", { type: "object", properties: { a: {} } }],
+    [
+      "a field of a type that every object has",
+      { type: "object", properties: { a: { type: "constructor" } } },
+    ],
     ["a field of two types", { type: "object", properties: { a: { type: ["string", "null"] } } }],
     ["choices that are no words", { type: "object", properties: { a: { type: "string", enum: [1] } } }],
     [

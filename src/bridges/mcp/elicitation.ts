@@ -82,7 +82,7 @@ function flatSchema(schema: unknown): FormSchema | undefined {
 
 function flatField(field: unknown): Record<string, unknown> | undefined {
   if (!isRecord(field) || typeof field.type !== "string") return undefined;
-  const members = MEMBERS[field.type];
+  const members = Object.hasOwn(MEMBERS, field.type) ? MEMBERS[field.type] : undefined;
   if (members === undefined) return undefined;
   const flat: Record<string, unknown> = { type: field.type };
   for (const member of members) {

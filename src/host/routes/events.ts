@@ -97,7 +97,7 @@ function stream(context: HostContext, environment: RouteEnvironment, options: St
     encode,
     signal: closed.signal,
     ...defined({ after }),
-    ...(run === undefined ? {} : { untilRunEnds: run.runId }),
+    ...(run === undefined ? {} : { untilRunEnds: run.runId, ...defined({ unrecorded: run.unrecorded }) }),
     ...defined({ through: last }),
   });
   return sseResponse(frames, {

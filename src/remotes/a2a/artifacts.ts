@@ -137,9 +137,9 @@ export class ArtifactAssembler {
 
   #think(artifactId: string, thoughts: string, append: boolean): RemoteSignal[] {
     const known = this.#thoughts.get(artifactId) ?? "";
-    const all = append ? known + thoughts : thoughts;
-    this.#thoughts.set(artifactId, all);
-    const delta = all.startsWith(known) ? all.slice(known.length) : all;
+    this.#thoughts.set(artifactId, append ? known + thoughts : thoughts);
+    // Of a piece that is added nothing else is looked at.
+    const delta = !append && thoughts.startsWith(known) ? thoughts.slice(known.length) : thoughts;
     if (delta === "") return [];
     return [{ type: "reasoning", messageId: `${safeId(artifactId || "thought")}-thought`, delta }];
   }

@@ -44,6 +44,23 @@ describe("CardSource", () => {
         ? response.writeHead(200, headers).end(good)
         : response.writeHead(404).end("nothing");
 
+  test("a credential that never comes holds the card only as long as any fetch may take", async () => {
+    const clock = new ManualClock();
+    let asked = 0;
+    const { url } = await serve((request, response) =>
+      request.headers["x-key"] === "right" ? response.end(good) : response.writeHead(401).end(),
+    );
+    const cards = source(`${url}/card.json`, {
+      clock,
+      credential: () => (++asked === 1 ? new Promise(() => undefined) : { "x-key": "right" }),
+    });
+    const first = cards.get(never()).catch((error: unknown) => error);
+    await expect.poll(() => asked).toBe(1);
+    await clock.advance(5_000);
+    expect(await first).toMatchObject({ code: "agent_unavailable", retryable: true });
+    expect((await cards.get(never())).card.name).toBe("A");
+  });
+
   test("case 061: announces its protocol version", async () => {
     const { url, requests } = await serve(at("/card.json"));
     await source(`${url}/card.json`).get(never());

@@ -123,9 +123,11 @@ export class CardSource {
     } catch (error) {
       const refused = error instanceof WireError && error.code === "unauthorized";
       if (!refused || !this.#credentials.present) throw error;
-      response = await this.#credentials.use({ agent: this.#options.name }, (credential) =>
+      // All who want the card wait for this, so a credential that never comes must not hold it for ever.
+      const using = this.#credentials.use({ agent: this.#options.name }, (credential) =>
         this.#open.fetch(url, { headers: { ...headers, ...credential }, signal }),
       );
+      response = await abortable(using, signal);
     }
     const freshUntil = this.#clock.now() + this.#maxAge(response.headers.get("cache-control"));
     if (response.status === 304 && known) return { ...known, freshUntil };

@@ -190,3 +190,31 @@ describe("the host's own credential", () => {
     expect(fixed).toBe(1);
   });
 });
+
+describe("what is taken out of a remote's words", () => {
+  test("the entry's own secret is never forgotten, however many tokens and callbacks came after it", async () => {
+    let count = 0;
+    const credentials = new Credentials({
+      name: "a",
+      auth: { mode: "bearer", token: "entry-secret" },
+      credential: () => ({ "X-Run": `run-value-${++count}` }),
+    });
+    for (let call = 0; call < 150; call++) await credentials.use({ agent: "a" }, async () => undefined);
+    expect(credentials.redact("entry-secret run-value-150 run-value-1.")).toBe(
+      "[redacted] [redacted] run-value-1.",
+    );
+  });
+
+  test("a secret that is in use stays, whatever changes beside it", async () => {
+    let count = 0;
+    const credentials = new Credentials({
+      name: "a",
+      credential: () => ({ "X-Key": "lasting-key", "X-Request": `request-${++count}` }),
+    });
+    for (let call = 0; call < 150; call++) {
+      await credentials.use({ agent: "a" }, async () => {
+        expect(credentials.redact("<lasting-key>")).toBe("<[redacted]>");
+      });
+    }
+  });
+});

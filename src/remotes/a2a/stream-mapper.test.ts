@@ -390,3 +390,42 @@ test("whatever a stream holds, the mapper ends at most once and never throws", (
     }),
   );
 });
+
+describe("what comes in very many pieces", () => {
+  const PIECES = 100_000;
+  const piece = "twenty characters of";
+
+  test("is told piece by piece, each at the cost of the first", () => {
+    const mapper = new StreamMapper();
+    const response = StreamResponse.fromJSON({
+      statusUpdate: {
+        ...ids,
+        metadata: { coderAgent: { kind: "text-content" } },
+        status: {
+          state: "TASK_STATE_WORKING",
+          message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: piece }] },
+        },
+      },
+    });
+    let said = 0;
+    for (let count = 0; count < PIECES; count++)
+      for (const signal of mapper.map(response)) if (signal.type === "text") said += signal.delta.length;
+    expect(said).toBe(PIECES * piece.length);
+  });
+
+  test("thoughts as well", () => {
+    const mapper = new StreamMapper();
+    const response = StreamResponse.fromJSON({
+      artifactUpdate: {
+        ...ids,
+        artifact: { artifactId: "a", parts: [{ text: piece, metadata: { adk_thought: true } }] },
+        append: true,
+      },
+    });
+    let thought = 0;
+    for (let count = 0; count < PIECES; count++)
+      for (const signal of mapper.map(response))
+        if (signal.type === "reasoning") thought += signal.delta.length;
+    expect(thought).toBe(PIECES * piece.length);
+  });
+});

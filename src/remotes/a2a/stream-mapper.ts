@@ -237,7 +237,7 @@ export class StreamMapper {
       (message?.parts ?? []).flatMap((part) => (part.content?.$case === "data" ? [part.content.value] : []));
     switch (kind) {
       case "text-content":
-        return this.#tell(this.#told + (spokenText(message, Number.POSITIVE_INFINITY) ?? ""));
+        return this.#tellMore(spokenText(message, Number.POSITIVE_INFINITY) ?? "");
       case "thought":
         return data().flatMap((value) => thoughtOf(value, `thought-${this.#tellings}`));
       case "tool-call-update":
@@ -264,6 +264,17 @@ export class StreamMapper {
       delta = whole;
     }
     this.#told = whole;
+    return this.#toldSignals(delta);
+  }
+
+  /** A piece, without a look at all that came before it. */
+  #tellMore(delta: string): RemoteSignal[] {
+    if (delta === "") return [];
+    this.#told += delta;
+    return this.#toldSignals(delta);
+  }
+
+  #toldSignals(delta: string): RemoteSignal[] {
     const messageId = this.#tellings === 1 ? "message" : `message-${this.#tellings}`;
     return this.#shown([{ type: "text", messageId, delta }]);
   }

@@ -55,3 +55,13 @@ describe("RFC 6902", () => {
     expect(patched({ a: ["x".repeat(1_000)] }, ...Array(60).fill(double))).toBeUndefined();
   });
 });
+
+describe("a patch of comparisons", () => {
+  test("may not compare the whole document a thousand times", () => {
+    const value = { text: "x".repeat(4_000_000) };
+    const document = new PatchedDocument(value);
+    const test = { op: "test", path: "", value: { text: "" } };
+    expect(document.apply([{ ...test, value }])).toBe(true);
+    expect(document.apply(Array.from({ length: 1_000 }, () => ({ ...test, value })))).toBe(false);
+  });
+});

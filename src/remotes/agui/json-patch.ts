@@ -5,10 +5,14 @@ const MAX_OPERATIONS = 1_000;
 /** Characters of JSON that a document may grow to: `copy` can double it with each operation. */
 const MAX_SIZE = 4_194_304;
 
+/** Characters that the `test` operations of one patch may compare; each could ask for the whole document. */
+const MAX_TESTED = 2 * MAX_SIZE;
+
 /** A JSON document that is kept up to date by patches (RFC 6902). */
 export class PatchedDocument {
   #value: unknown;
   #size: number;
+  #tested = 0;
 
   /** @param value is the document's own from now on */
   constructor(value: unknown) {
@@ -23,6 +27,7 @@ export class PatchedDocument {
   /** Applies a patch. @returns `false` when it could not be: the document is of no use any more. */
   apply(patch: unknown): boolean {
     if (!Array.isArray(patch) || patch.length > MAX_OPERATIONS) return false;
+    this.#tested = 0;
     return patch.every((operation) => isJson(operation) && this.#operation(operation));
   }
 
@@ -37,7 +42,7 @@ export class PatchedDocument {
       case "remove":
         return this.#remove(path);
       case "test":
-        return JSON.stringify(this.#get(path)) === JSON.stringify(operation.value);
+        return this.#test(this.#get(path), operation.value);
       case "copy":
       case "move": {
         const from = pointer(textIn(operation, "from"));
@@ -51,6 +56,12 @@ export class PatchedDocument {
       default:
         return false;
     }
+  }
+
+  #test(actual: unknown, expected: unknown): boolean {
+    const text = JSON.stringify(actual);
+    this.#tested += text?.length ?? 0;
+    return this.#tested <= MAX_TESTED && text === JSON.stringify(expected);
   }
 
   #get(path: readonly string[]): unknown {

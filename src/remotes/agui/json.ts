@@ -1,3 +1,5 @@
+import { parseJson } from "../../wire/json.js";
+
 /** An object from outside, of which nothing is known. */
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -28,7 +30,8 @@ export function contentText(content: unknown): string {
 export function unpacked(value: unknown): unknown {
   if (typeof value !== "string" || value.length > MAX_PACKED) return value;
   try {
-    return JSON.parse(value);
+    // Deeply nested JSON could not even be quoted.
+    return parseJson(value);
   } catch {
     return value;
   }

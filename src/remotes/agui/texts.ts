@@ -9,6 +9,8 @@ interface Text {
   /** Whether the agent says it; other roles are echoes. */
   readonly spoken: boolean;
   said: string;
+  /** Nothing but white space was said so far. */
+  blank: boolean;
 }
 
 /** What the agent says, told once, whether it is streamed or only stands in a snapshot of the messages. */
@@ -22,8 +24,12 @@ export class Texts {
   /** Everything of the current run, joined. */
   #said = "";
 
+  #last: Text | undefined;
+
   /** The text of the last message that says anything. */
-  last = "";
+  get last(): string {
+    return this.#last?.said ?? "";
+  }
 
   /** A new run of the same task begins. */
   nextLeg(): void {
@@ -72,7 +78,7 @@ export class Texts {
   /** Frameworks store a message under another name than they streamed it with. */
   #alias(id: string, content: string, named: ReadonlySet<unknown>): Text | undefined {
     for (const [known, text] of this.#texts) {
-      if (named.has(known) || text.said.trim() === "" || !text.spoken) continue;
+      if (named.has(known) || text.blank || !text.spoken) continue;
       if (!content.startsWith(text.said) && !text.said.startsWith(content)) continue;
       this.#texts.set(id, text);
       return text;
@@ -84,7 +90,9 @@ export class Texts {
     if (delta === "" || !text.spoken) return [];
     text.said += delta;
     this.#said += delta;
-    if (text.said.trim() !== "") this.last = text.said;
+    // Only the piece is looked at: to look at all of a text that grows costs more with each of its pieces.
+    if (text.blank && delta.trim() !== "") text.blank = false;
+    if (!text.blank) this.#last = text;
     return [{ type: "text", messageId: text.messageId, delta }];
   }
 
@@ -95,6 +103,7 @@ export class Texts {
       messageId: known ? `${safeId(id)}-${this.#leg}` : safeId(id),
       spoken: role === undefined || role === "assistant",
       said: "",
+      blank: true,
     };
     this.#texts.set(id, text);
     return text;

@@ -21,6 +21,8 @@ const ENDS = new Set<RemoteSignal["type"]>([
 export class ContentVeil {
   /** What is held back, by what it belongs to, as the signal that would say it. */
   readonly #held = new Map<string, RemoteSignal>();
+  /** The messages that are being said; whatever comes of another one ends them. */
+  readonly #saying = new Map<"text" | "reasoning", string>();
 
   constructor(private readonly redact: Redactor) {}
 
@@ -28,22 +30,26 @@ export class ContentVeil {
   *pieces(signal: RemoteSignal): Generator<RemoteSignal, void, undefined> {
     switch (signal.type) {
       case "text":
-      case "reasoning":
-        yield* this.#release((key) => key.startsWith(`${signal.type} `) && key !== keyOf(signal));
+      case "reasoning": {
+        const key = keyOf(signal);
+        const before = this.#saying.get(signal.type);
+        this.#saying.set(signal.type, key);
+        if (before !== undefined && before !== key) yield* this.#release(before);
         yield* this.#words(signal);
         return;
+      }
       case "tool.args":
         yield* this.#words(signal);
         return;
       case "tool.end":
-        yield* this.#release((key) => key === `args ${signal.toolCallId}`);
+        yield* this.#release(`args ${signal.toolCallId}`);
         yield signal;
         return;
       case "artifact":
         yield* this.#file(signal.chunk);
         return;
       default:
-        if (ENDS.has(signal.type)) yield* this.#release(() => true);
+        if (ENDS.has(signal.type)) for (const key of [...this.#held.keys()]) yield* this.#release(key);
         yield signal;
     }
   }
@@ -80,14 +86,13 @@ export class ContentVeil {
         : "";
   }
 
-  *#release(which: (key: string) => boolean): Generator<RemoteSignal, void, undefined> {
-    for (const [key, signal] of this.#held) {
-      if (!which(key)) continue;
-      const rest = this.redact(this.#take(key));
-      if (signal.type === "artifact")
-        yield { type: "artifact", chunk: { ...signal.chunk, bytes: Buffer.from(rest, "latin1") } };
-      else if ("delta" in signal) yield { ...signal, delta: rest };
-    }
+  *#release(key: string): Generator<RemoteSignal, void, undefined> {
+    const signal = this.#held.get(key);
+    if (signal === undefined) return;
+    const rest = this.redact(this.#take(key));
+    if (signal.type === "artifact")
+      yield { type: "artifact", chunk: { ...signal.chunk, bytes: Buffer.from(rest, "latin1") } };
+    else if ("delta" in signal) yield { ...signal, delta: rest };
   }
 }
 

@@ -15,6 +15,9 @@ export class Credentials {
   readonly #options: CredentialOptions;
   readonly #tokens: TokenSource | undefined;
   readonly #guard: GuardedFetch | undefined;
+  /** What the entry itself holds; never forgotten. */
+  readonly #own: readonly string[];
+  /** The last ones of tokens and callbacks, the latest used last. */
   readonly #secrets = new Set<string>();
   #redact: Redactor;
 
@@ -33,10 +36,8 @@ export class Credentials {
       });
       this.#tokens = new TokenSource({ ...auth, clock, fetch: this.#guard.fetch });
     }
-    if (auth?.mode === "bearer") this.#secrets.add(auth.token);
-    if (auth?.mode === "api_key") this.#secrets.add(auth.key);
-    if (auth?.mode === "oauth2") this.#secrets.add(auth.clientSecret);
-    this.#redact = createRedactor(this.#secrets);
+    this.#own = ownSecrets(auth);
+    this.#redact = createRedactor(this.#own);
     const current = () => this.#redact;
     const redact = Object.assign((text: string) => current()(text), {
       active: true,
@@ -81,7 +82,7 @@ export class Credentials {
   async #headers(context: CredentialContext): Promise<{ headers: Headers; token?: string }> {
     const { auth, credential } = this.#options;
     const own = credential === undefined ? {} : await credential(context);
-    for (const value of Object.values(own)) this.#remember(value);
+    this.#remember(Object.values(own));
     switch (auth?.mode) {
       case "bearer":
         return { headers: { Authorization: `Bearer ${auth.token}`, ...own } };
@@ -89,7 +90,7 @@ export class Credentials {
         return { headers: { [auth.headerName ?? "X-API-Key"]: auth.key, ...own } };
       case "oauth2": {
         const token = (await this.#tokens?.get()) ?? "";
-        this.#remember(token);
+        this.#remember([token]);
         return { headers: { Authorization: `Bearer ${token}`, ...own }, token };
       }
       default:
@@ -98,16 +99,32 @@ export class Credentials {
   }
 
   /** A header such as `Bearer x` hides the secret in its last word. */
-  #remember(value: string): void {
-    const before = this.#secrets.size;
-    for (const secret of [value, value.split(" ").at(-1) ?? value]) {
-      if (secret.length > 0) this.#secrets.add(secret);
+  #remember(values: readonly string[]): void {
+    let changed = false;
+    for (const secret of values.flatMap((value) => [value, value.split(" ").at(-1) ?? value])) {
+      if (secret.length === 0) continue;
+      // One that is in use stays, however many come after it.
+      if (!this.#secrets.delete(secret)) changed = true;
+      this.#secrets.add(secret);
     }
-    if (this.#secrets.size === before) return;
+    if (!changed) return;
     for (const oldest of this.#secrets) {
       if (this.#secrets.size <= MAX_SECRETS) break;
       this.#secrets.delete(oldest);
     }
-    this.#redact = createRedactor(this.#secrets);
+    this.#redact = createRedactor([...this.#own, ...this.#secrets]);
+  }
+}
+
+function ownSecrets(auth: CredentialOptions["auth"]): string[] {
+  switch (auth?.mode) {
+    case "bearer":
+      return [auth.token];
+    case "api_key":
+      return [auth.key];
+    case "oauth2":
+      return [auth.clientSecret];
+    default:
+      return [];
   }
 }
