@@ -5,6 +5,8 @@ export default defineConfig({
     // A poll waits for another process; a busy machine may take longer than the default of a second.
     expect: { poll: { timeout: 20_000 } },
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
+    // Minutes of faults have a command of their own.
+    exclude: ["test/faults/**"],
     globalSetup: ["test/global-setup.ts"],
     pool: "forks",
     maxWorkers: 2,

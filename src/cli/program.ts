@@ -9,11 +9,14 @@ import { agentKeys, completionCommand } from "./completion-command.js";
 import { demoCommand } from "./demo-command.js";
 import { EXIT } from "./exit-code.js";
 import { initCommand } from "./init-command.js";
+import { CLIENTS, type ClientName } from "./install/clients.js";
 import { knownPrograms } from "./known-programs.js";
 import { mcpCommand } from "./mcp-command.js";
+import { mcpInstallCommand, mcpRevokeCommand } from "./mcp-install-command.js";
 import { replayCommand } from "./replay-command.js";
 import { runCommand } from "./run-command.js";
 import { serveCommand } from "./serve-command.js";
+import { watchCommand } from "./watch-command.js";
 
 const CONFIG = "config file; by default troupe.config.json (or .jsonc, .yaml, .js) in this folder";
 
@@ -56,6 +59,13 @@ export async function runCli(args: readonly string[]): Promise<number> {
       port,
     )
     .option("--hostname <name>", "address to listen on, instead of the config's (127.0.0.1 by default)")
+    .option(
+      "--grace <seconds>",
+      "how long what an MCP client began goes on without it; 10 by default",
+      seconds,
+    )
+    .option("--idle-end <seconds>", "end when nothing ran, and nobody was connected, for this long", seconds)
+    .addOption(new Option("--background", "for external parents alone").hideHelp())
     .option("--json", "print the addresses as one JSON line")
     .action(async (options) => {
       exitCode = await serveCommand(options);
@@ -72,12 +82,43 @@ export async function runCli(args: readonly string[]): Promise<number> {
       exitCode = await runCommand(prompt.join(" "), options);
     });
 
-  program
+  const mcp = program
     .command("mcp")
     .description("give the sub-agents of a config to an MCP client, on standard input and output")
     .option("-c, --config <file>", CONFIG)
+    .option("--standalone", "without the workspace's host; what the client began ends with it")
     .action(async (options) => {
       exitCode = await mcpCommand(options);
+    });
+  mcp
+    .command("install")
+    .description("print what goes into an MCP client's config, or write it there")
+    .addArgument(new Argument("<client>", "the client").choices(CLIENTS))
+    .option("-c, --config <file>", CONFIG)
+    .option("--write", "write it; what is there stays")
+    .option("--dir <folder>", "folder of the project, or of Codex's own config")
+    .option("--json", "print it as one JSON line")
+    .action(async (client: ClientName, _options, command: Command) => {
+      exitCode = await mcpInstallCommand(client, command.optsWithGlobals());
+    });
+  mcp
+    .command("revoke")
+    .description("revoke the token with which MCP clients come into this workspace's host")
+    .option("-c, --config <file>", CONFIG)
+    .option("--json", "print it as one JSON line")
+    .action(async (_options, command: Command) => {
+      exitCode = await mcpRevokeCommand(command.optsWithGlobals());
+    });
+
+  program
+    .command("watch")
+    .description("show what goes on in this workspace's host")
+    .option("-c, --config <file>", "config file of the workspace; by default the one in this folder")
+    .option("--url <url>", "address of the host, instead of the workspace's")
+    .option("--thread <id>", "only this thread")
+    .option("--json", "print one event a line")
+    .action(async (options) => {
+      exitCode = await watchCommand(options);
     });
 
   program
@@ -155,6 +196,8 @@ Examples:
   troupe check                        what of it works, and what to do about the rest
   troupe agents                       what is installed, and what is missing
   troupe replay run-5f0c              what happened in a run
+  troupe mcp install claude           your agents in Claude Code's own window
+  troupe watch                        and what they do there, beside it
 
 Exit codes: 0 done, 1 the run failed, 2 bad usage or config, 130 cancelled.`,
   );
@@ -182,6 +225,13 @@ function port(text: string): number {
   const number = Number(text);
   if (!/^\d+$/.test(text) || number > 65_535)
     throw new InvalidArgumentError("A port is a number from 0 to 65535.");
+  return number;
+}
+
+function seconds(text: string): number {
+  const number = Number(text);
+  if (!/^\d+(?:\.\d+)?$/.test(text) || number > 1_000_000)
+    throw new InvalidArgumentError("It is a number of seconds.");
   return number;
 }
 

@@ -18,8 +18,14 @@ export function warnOfUnreachable(remotes: readonly RemoteState[]): void {
 /**
  * Serves until SIGINT, SIGTERM or SIGHUP, then closes the host: runs are cancelled and their processes ended.
  * @param ready called when a signal would no longer end the process at once.
+ * @param ending `idle` ends it as a signal does; `stopping` is called before the host closes.
  */
-export async function serveUntilStopped(host: Host, ready: () => Promise<void> | void): Promise<void> {
+export async function serveUntilStopped(
+  host: Host,
+  ready: () => Promise<void> | void,
+  ending: { readonly idle?: Promise<void>; readonly stopping?: () => void } = {},
+): Promise<void> {
+  const { idle, stopping } = ending;
   const keepAlive = setInterval(() => undefined, 2 ** 30);
   const waiting = new AbortController();
   const stopped = Promise.race(
@@ -28,9 +34,11 @@ export async function serveUntilStopped(host: Host, ready: () => Promise<void> |
   stopped.catch(() => undefined);
   try {
     await ready();
-    await stopped;
+    const isIdle = await Promise.race([stopped.then(() => false), ...(idle ? [idle.then(() => true)] : [])]);
     waiting.abort();
-    console.error("\nStopping: cancelling what still runs. Ctrl-C again quits at once.");
+    stopping?.();
+    if (isIdle) console.error("Stopping: nobody needed it for a while.");
+    else console.error("\nStopping: cancelling what still runs. Ctrl-C again quits at once.");
     process.once("SIGINT", () => process.exit(130));
     await host.close();
   } finally {

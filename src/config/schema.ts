@@ -2,6 +2,7 @@ import { z } from "zod";
 import { policySchema } from "./policy-schema.js";
 import { httpUrl, key, subAgentSchema } from "./sub-agent-schema.js";
 import { quotedList, suggestion } from "./suggest.js";
+import { telemetrySchema } from "./telemetry-schema.js";
 
 const a2aSkill = z.strictObject({
   id: z.string().min(1).describe("Names the skill in calls."),
@@ -203,6 +204,7 @@ const shape = z.strictObject({
     .strictObject({ auth: a2aAuth.describe("Their credentials.") })
     .optional()
     .describe("Who may call the agents that are shown to A2A clients."),
+  telemetry: telemetrySchema.optional().describe("What troupe serve tells its operators."),
 });
 
 /** The shape of a config. */

@@ -1,11 +1,12 @@
 import { type Clock, sleep, type Timer, withinTime } from "../core/clock.js";
 import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
-import type { ArtifactCollector } from "./artifacts.js";
+import type { ArtifactCollector, Collected } from "./artifacts.js";
 import { reduce } from "./delegation.js";
 import type { DelegationEffect, DelegationInput, DelegationState } from "./delegation-state.js";
 import type { DelegationErrorCode, SubagentEvent } from "./events.js";
 import type { DelegationPolicy } from "./policy.js";
+import type { RecordedContent } from "./recorded-content.js";
 import type {
   RemoteAgent,
   RemoteCaller,
@@ -72,6 +73,9 @@ export class ActiveDelegation {
   #questionTimer: Timer | undefined;
   #replying = false;
   #caller: RemoteCaller | undefined;
+  /** What is on record of a task that another process started. */
+  #content: RecordedContent | undefined;
+  #surrendered = false;
   #followed = false;
   #heardAt = 0;
   #silence: Timer | undefined;
@@ -101,6 +105,11 @@ export class ActiveDelegation {
   /** Whether it goes on when its run ends by itself. */
   get outlivesRun(): boolean {
     return this.setup.policy.onRunEnd === "detach" && this.#state.stop === undefined;
+  }
+
+  /** Whether another process could go on with it. */
+  get canBeFound(): boolean {
+    return this.#reference() !== undefined && this.setup.remote.reattach !== undefined && this.outlivesRun;
   }
 
   /** What stands at this moment, for a caller that does not wait for the end. */
@@ -169,6 +178,39 @@ export class ActiveDelegation {
   /** Starts the remote's task. Call once. */
   start(task: RemoteTask): void {
     this.#caller = task.run;
+    this.#begin(() => this.setup.remote.start(task, this.#stream.signal));
+  }
+
+  /**
+   * Goes on with a task that another process started. Instead of {@link start}.
+   * @param content what is on record of it.
+   */
+  resume(task: Pick<RemoteTask, "delegationId" | "messageId" | "run">, content: RecordedContent): void {
+    this.#caller = task.run;
+    this.#content = content;
+    if (this.#state.question !== undefined) this.#carryOut("ask");
+    const { remote } = this.setup;
+    const reference = this.#reference();
+    this.#begin(() =>
+      reference === undefined ? [] : (remote.reattach?.(reference, task, this.#stream.signal) ?? []),
+    );
+  }
+
+  /** Another process has taken it over: here it ends, and the remote goes on. */
+  surrender(): void {
+    this.#surrendered = true;
+    this.abandon();
+    this.apply({ type: "close", reason: "another host has taken it over" });
+  }
+
+  /** This process goes, and another one goes on with it: nothing is told to anybody. */
+  leave(): void {
+    this.abandon();
+    this.#state = { ...this.#state, phase: "over" };
+    this.#carryOut("end");
+  }
+
+  #begin(follow: () => AsyncIterable<RemoteSignal> | Iterable<RemoteSignal>): void {
     const { clock, timeoutMs } = this.setup;
     this.#timers.push(
       clock.timer(SHOW_AFTER_MS, () => this.apply({ type: "show" })),
@@ -181,7 +223,7 @@ export class ActiveDelegation {
       ),
     );
     this.#watchSilence();
-    void this.#follow(() => this.setup.remote.start(task, this.#stream.signal));
+    void this.#follow(follow);
   }
 
   /** The remote cannot even be asked: the delegation is shown, and ends with why. Instead of {@link start}. */
@@ -216,14 +258,15 @@ export class ActiveDelegation {
     this.#stream.abort();
   }
 
-  async #follow(start: () => AsyncIterable<RemoteSignal>): Promise<void> {
+  async #follow(start: () => AsyncIterable<RemoteSignal> | Iterable<RemoteSignal>): Promise<void> {
     try {
-      for await (const signal of start()) {
+      for await (const said of start()) {
         this.#heardAt = this.setup.clock.now();
         if (this.#state.phase === "over") break;
+        const signal = this.#content === undefined ? said : this.#content.fresh(said);
+        if (signal === undefined) continue;
         if (signal.type === "artifact") {
-          const collected = await this.setup.collector.add(signal.chunk);
-          if (collected !== undefined) this.apply({ type: "artifact_collected", ...collected });
+          this.#collected(await this.setup.collector.add(signal.chunk));
           continue;
         }
         if (signal.type === "completed" || signal.type === "failed" || signal.type === "disconnected")
@@ -270,8 +313,12 @@ export class ActiveDelegation {
   }
 
   async #collectRest(): Promise<void> {
-    for (const collected of await this.setup.collector.finish())
-      this.apply({ type: "artifact_collected", ...collected });
+    for (const collected of await this.setup.collector.finish()) this.#collected(collected);
+  }
+
+  #collected(collected: Collected): void {
+    if (collected === undefined || this.#content?.has(collected.artifact)) return;
+    this.apply({ type: "artifact_collected", ...collected });
   }
 
   #carryOut(effect: DelegationEffect): void {
@@ -284,7 +331,7 @@ export class ActiveDelegation {
         for (const tell of this.#askers.splice(0)) tell();
         return;
       case "cancel_remote":
-        void this.#cancelRemote();
+        if (!this.#surrendered) void this.#cancelRemote();
         return;
       case "watch_cancel":
         this.#watching = this.#watchCancel();

@@ -15,6 +15,8 @@ export interface IncomingCall {
   readonly callId?: string;
   readonly tool: string;
   readonly input: unknown;
+  /** W3C trace context that the call belongs to, when its client sends one. */
+  readonly traceparent?: string;
 }
 
 interface OpenCall {

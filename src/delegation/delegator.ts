@@ -12,6 +12,7 @@ import { Permits } from "./permits.js";
 import type { RemoteRegistry } from "./registry.js";
 import type { RemoteInput } from "./remote.js";
 import { RunDelegations } from "./run-delegations.js";
+import type { StartingDelegation } from "./trace-context.js";
 
 /** What a delegator works with. */
 export interface DelegatorOptions {
@@ -21,6 +22,11 @@ export interface DelegatorOptions {
   readonly record: (run: DelegatingRun, event: SubagentEvent) => Promise<unknown>;
   readonly clock: Clock;
   readonly createId: CreateId;
+  /**
+   * A delegation begins; told before anything of it is recorded. Must not throw.
+   * @returns the `traceparent` that its remote gets; by default one that is derived from the ids.
+   */
+  readonly starting?: (run: DelegatingRun, delegation: StartingDelegation) => string | undefined;
   /** Gets what nobody expected, for the host's log. */
   readonly onError?: (error: unknown) => void;
   /** Needed where a policy sends files by reference. */
@@ -84,10 +90,23 @@ export class Delegator {
     for (const delegation of this.#detached.get(thread) ?? []) delegation.apply({ type: "detach" });
   }
 
-  /** Stops what goes on without its run, and ends what still watches remotes whose cancel was never confirmed. */
-  async close(reason: string): Promise<void> {
+  /** Another process has taken over a run: its delegations end here, and their remotes go on. */
+  surrender(run: DelegatingRun): void {
+    for (const id of this.#byRun.get(runKey(run)) ?? []) this.#active.get(id)?.surrender();
+  }
+
+  /**
+   * Stops what goes on without its run, and ends what still watches remotes whose cancel was never confirmed.
+   * @param inherited another process will go on with what can be found again; that is left as it is.
+   */
+  async close(reason: string, inherited = false): Promise<void> {
     const detached = [...this.#detached.values()].flatMap((delegations) => [...delegations]);
-    await endAll(detached, reason);
+    const left = detached.filter((delegation) => inherited && delegation.canBeFound);
+    for (const delegation of left) delegation.leave();
+    await endAll(
+      detached.filter((delegation) => !left.includes(delegation)),
+      reason,
+    );
     for (const delegation of this.#active.values()) delegation.abandon();
   }
 

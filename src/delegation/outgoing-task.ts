@@ -1,14 +1,13 @@
 import { createHash } from "node:crypto";
 import { defined } from "../core/defined.js";
 import type { IncomingCall } from "./correlation.js";
-import { type DelegatingRun, runKey } from "./delegating-run.js";
+import type { DelegatingRun } from "./delegating-run.js";
 import type { DelegationAudit } from "./events.js";
 import type { InputArtifact } from "./input-artifacts.js";
 import { extendLineage, METADATA_KEY } from "./lineage.js";
 import { clampTimeout, type DelegationPolicy } from "./policy.js";
 import type { RemoteTask } from "./remote.js";
 import { type DelegationRequest, requestText } from "./request.js";
-import { traceparentOf } from "./trace-context.js";
 
 /** What a request becomes at the remote. */
 export interface OutgoingTaskParts {
@@ -20,11 +19,13 @@ export interface OutgoingTaskParts {
   readonly card: string | undefined;
   /** The remote conversation to go on with. */
   readonly contextId: string | undefined;
+  /** W3C trace context that the remote continues. */
+  readonly traceparent: string;
 }
 
 /** The task as the remote gets it. */
 export function outgoingTask(run: DelegatingRun, parts: OutgoingTaskParts): RemoteTask {
-  const { request, delegationId, messageId, inputs, card, contextId } = parts;
+  const { request, delegationId, messageId, inputs, card, contextId, traceparent } = parts;
   const { runId, agent = runId, lineage = [] } = run;
   const step = { agent, delegationId, ...defined({ card }) };
   return {
@@ -37,7 +38,7 @@ export function outgoingTask(run: DelegatingRun, parts: OutgoingTaskParts): Remo
       [METADATA_KEY]: { runId, delegationId, lineage: extendLineage(lineage, step) },
       ...defined({ skillId: request.skillId }),
     },
-    traceparent: traceparentOf(run.traceparent, runKey(run), delegationId),
+    traceparent,
     ...defined({ contextId }),
   };
 }

@@ -134,6 +134,16 @@ export interface RemoteAgent {
    */
   start(task: RemoteTask, signal: AbortSignal): AsyncIterable<RemoteSignal>;
   /**
+   * Follows a task that another process started: what it said so far is told again, then what it says. Never sends the task once
+   * more. Absent where a task cannot be found again.
+   * @param task the ids of the delegation; `messageId` is a new one, for answers to questions.
+   */
+  reattach?(
+    reference: RemoteTaskReference,
+    task: Pick<RemoteTask, "delegationId" | "messageId">,
+    signal: AbortSignal,
+  ): AsyncIterable<RemoteSignal>;
+  /**
    * Answers the question that the task waits with. What follows comes out of the iteration that {@link RemoteAgent.start} gave.
    * @throws TroupeError when the remote did not take it.
    */

@@ -17,6 +17,7 @@ import { clampTimeout } from "./policy.js";
 import type { RemoteInput, RemoteQuestion } from "./remote.js";
 import type { DelegationRequest } from "./request.js";
 import type { DelegationResult } from "./result.js";
+import { type StartingDelegation, traceparentOf } from "./trace-context.js";
 
 /** How long a remote that is not known yet may take to describe itself, in milliseconds; adapters have shorter bounds. */
 const DESCRIBE_LIMIT_MS = 30_000;
@@ -259,7 +260,15 @@ export class RunDelegations {
         throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
       const messageId = createId("msg");
       const contextId = this.delegator.contexts.find(entry.policy.context, this.run, request.agent);
-      const parts = { request, delegationId, messageId, inputs, card: fingerprint, contextId };
+      const identity = {
+        delegationId,
+        agentKey: request.agent,
+        agentName: name.slice(0, 128),
+        protocol: entry.remote.protocol,
+        ...defined({ parentToolCallId: correlation.toolCallId }),
+      };
+      const traceparent = this.#traceparent(identity, call);
+      const parts = { request, delegationId, messageId, inputs, card: fingerprint, contextId, traceparent };
       const task = outgoingTask(this.run, parts);
       const delegation = new ActiveDelegation(
         {
@@ -280,14 +289,7 @@ export class RunDelegations {
           },
         },
         newDelegation(
-          {
-            runId: this.run.runId,
-            delegationId,
-            agentKey: request.agent,
-            agentName: name.slice(0, 128),
-            protocol: entry.remote.protocol,
-            ...defined({ parentToolCallId: correlation.toolCallId }),
-          },
+          { runId: this.run.runId, ...identity },
           {
             objective: request.objective,
             correlation: correlation.level,
@@ -315,6 +317,19 @@ export class RunDelegations {
       this.#correlator.forget(call);
       throw error;
     }
+  }
+
+  /** What the remote continues: whoever traces the host decides, else it is the caller's trace, or the run's. */
+  #traceparent(
+    identity: Omit<StartingDelegation, "tool" | "traceparent">,
+    { tool, traceparent: of }: IncomingCall,
+  ): string {
+    const told = this.delegator.options.starting?.(this.run, {
+      ...identity,
+      tool,
+      ...defined({ traceparent: of }),
+    });
+    return told ?? traceparentOf(of ?? this.run.traceparent, runKey(this.run), identity.delegationId);
   }
 
   /** A permit of the run and one of the host, at once or after a while by policy. */

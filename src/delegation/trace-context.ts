@@ -1,4 +1,19 @@
 import { createHash } from "node:crypto";
+import type { RemoteProtocol } from "./events.js";
+
+/** A delegation of which nothing is recorded yet. */
+export interface StartingDelegation {
+  readonly delegationId: string;
+  readonly agentKey: string;
+  readonly agentName: string;
+  readonly protocol: RemoteProtocol;
+  /** The parent's tool. */
+  readonly tool: string;
+  /** Absent while it is not known. */
+  readonly parentToolCallId?: string;
+  /** The trace that the call of the tool belongs to, as its client told. */
+  readonly traceparent?: string;
+}
 
 /** W3C Trace Context, section 3.2; ids of zeros only are invalid. */
 const TRACEPARENT = /^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;

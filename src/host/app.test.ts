@@ -171,6 +171,24 @@ describe("errors", () => {
   });
 });
 
+it("more runs at once than the host takes are refused, and tried again when one is over", async () => {
+  const bench = new AppBench({}, { maxActive: 2 });
+  await bench.run("claude", { threadId: "a", runId: "a" });
+  await bench.run("claude", { threadId: "b", runId: "b" });
+  const busy = await bench.run("claude", { threadId: "c", runId: "c" });
+  expect([busy.status, await busy.json()]).toMatchObject([
+    429,
+    { error: { code: "host_busy", retryable: true } },
+  ]);
+  await bench.fetch("/runs/a/cancel", {
+    method: "POST",
+    body: "{}",
+    headers: { "content-type": "application/json" },
+  });
+  await expect.poll(() => bench.runs.active(() => true).length).toBe(1);
+  expect((await bench.run("claude", { threadId: "c", runId: "c" })).status).toBe(200);
+});
+
 describe("tenants", () => {
   async function two() {
     const bench = new AppBench(

@@ -17,6 +17,12 @@ export function tenantOf(key: string): string {
   return decodeURIComponent(key.slice(0, key.indexOf("/")));
 }
 
+/** For whom a thread exists. */
+export function principalOf(key: string): Principal {
+  const tenant = tenantOf(key);
+  return tenant === "" ? {} : { tenant };
+}
+
 /** The thread's id as its tenant knows it. */
 export function threadIdOf(key: string): string {
   return key.slice(key.indexOf("/") + 1);

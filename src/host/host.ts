@@ -2,11 +2,11 @@ import type { SubagentEncoding } from "../bridges/agui/encoder.js";
 import type { ThreadEntry, ThreadEvent } from "../bridges/agui/event.js";
 import { createDelegationService, MCP_INSTRUCTIONS } from "../bridges/mcp/delegation-service.js";
 import { McpEndpoint } from "../bridges/mcp/endpoint.js";
+import type { ServeGuest } from "../bridges/mcp/guest-sessions.js";
 import type { McpStreams } from "../bridges/mcp/stdio.js";
-import type { McpToolset } from "../bridges/mcp/tool.js";
-import type { Toolset } from "../bridges/mcp/tool-catalog.js";
+import { ToolCatalog, type Toolset } from "../bridges/mcp/tool-catalog.js";
 import type { Agent } from "../core/agent.js";
-import { type Clock, systemClock } from "../core/clock.js";
+import { type Clock, systemClock, withinTime } from "../core/clock.js";
 import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import { type CreateId, createId as defaultCreateId } from "../core/ids.js";
@@ -14,29 +14,40 @@ import type { Run } from "../core/run.js";
 import type { ThreadChoice } from "../core/thread.js";
 import { ArtifactLinks } from "../delegation/artifact-links.js";
 import { type ArtifactStore, createMemoryArtifactStore } from "../delegation/artifacts.js";
+import type { DelegatingRun } from "../delegation/delegating-run.js";
 import { Delegator } from "../delegation/delegator.js";
 import type { RemoteState } from "../delegation/directory.js";
 import { lineageOf } from "../delegation/lineage.js";
 import type { DelegationPolicy } from "../delegation/policy.js";
 import { RemoteRegistry } from "../delegation/registry.js";
 import type { RemoteAgent, RemoteInput } from "../delegation/remote.js";
+import { canTakeOver, takeOver } from "../delegation/takeover.js";
 import { parseTraceparent } from "../delegation/trace-context.js";
+import { endOrphans } from "../drivers/process/orphans.js";
 import type { Journal } from "../journal/journal.js";
 import { createMemoryJournal } from "../journal/memory-journal.js";
 import type { LocalRemote } from "../remotes/local/local-host.js";
+import { openHostTelemetry } from "../telemetry/host-telemetry.js";
+import type { Telemetry } from "../telemetry/telemetry.js";
 import { VERSION } from "../version.js";
 import { HEARTBEAT_MS } from "../wire/limits.js";
 import { type A2aHostOptions, createHostedFace } from "./a2a-host.js";
+import { isBusy } from "./activity.js";
 import { createApp, isLoopback } from "./app.js";
-import { type Authorise, tenantOf, threadKey } from "./authoriser.js";
-import { externalParent } from "./external-parent.js";
+import { type Authorise, tenantOf, threadIdOf, threadKey } from "./authoriser.js";
+import { Commands } from "./commands.js";
+import { serveOnStreams } from "./external-parent.js";
 import { LateWork } from "./late-work.js";
 import { type Listener, listen } from "./listener.js";
 import { createLocalHost } from "./local-agents.js";
+import { Presence } from "./presence.js";
 import { recordedRuns } from "./recorded-run.js";
-import { closeAbandoned, watchAbandoned } from "./recovery.js";
+import { closeAbandoned, type Heir, type RecoveryOptions, watchAbandoned } from "./recovery.js";
 import { runEntries } from "./run-entries.js";
 import { Runs, type RunsOptions } from "./runs.js";
+import { WorkspaceDoor } from "./workspace-door.js";
+import { consoleUrl, WorkspaceRuns } from "./workspace-runs.js";
+import type { WorkspaceOptions } from "./workspace-token.js";
 
 /** Options of {@link createHost}. */
 export interface HostOptions {
@@ -78,12 +89,20 @@ export interface HostOptions {
   readonly elicitation?: boolean;
   /** How subagents are encoded for clients that do not say what they know. */
   readonly subagents?: SubagentEncoding;
+  /** Runs at once, each of which has a program of its own; more are refused with `host_busy`. Default 100. */
+  readonly maxActiveRuns?: number;
   /** Milliseconds of silence before a stream gets a comment; default 15,000. */
   readonly heartbeatMs?: number;
   /** Agents of the host that A2A clients may call; none by default. */
   readonly a2a?: A2aHostOptions;
+  /** Lets in external parents: MCP clients that this host does not drive. None by default. */
+  readonly workspace?: WorkspaceOptions;
   /** How long the sub-agents get to answer when the host starts, in milliseconds; default 5,000. */
   readonly probeTimeoutMs?: number;
+  /** Tells the host's operators what happens in it: `openTelemetry()`, `sideband(…)`; nothing by default. */
+  readonly telemetry?: readonly Telemetry[];
+  /** How often the host looks for runs that others left open when they died, in milliseconds; default 15,000. */
+  readonly takeoverMs?: number;
   readonly clock?: Clock;
   readonly createId?: CreateId;
 }
@@ -133,7 +152,14 @@ export interface Host {
    * @throws TroupeError `authoriser_required` for any address beyond loopback without an authoriser.
    */
   listen(options?: { readonly hostname?: string; readonly port?: number }): Promise<{ readonly url: string }>;
-  /** Cancels what runs, then releases everything. */
+  /** Whether anything runs, or anybody is connected. */
+  busy(): Promise<boolean>;
+  /** Starts no more runs. Resolves when those that run are over, or after so many milliseconds. */
+  drain(milliseconds: number): Promise<void>;
+  /**
+   * Cancels what runs, then releases everything. Delegations that go on without their run are stopped too, unless the journal
+   * outlives the host: then they are left to the next one.
+   */
   close(): Promise<void>;
 }
 
@@ -164,25 +190,92 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
   const hostId = createId("host");
   const identityOf = (agent: string) => `${hostId}/${agent}`;
+  const telemetry = await openHostTelemetry(options.telemetry ?? [], {
+    journal,
+    clock,
+    describeThread: (thread) => ({
+      threadId: threadIdOf(thread),
+      ...(tenantOf(thread) === "" ? {} : { tenant: tenantOf(thread) }),
+    }),
+    onError: (error) => console.error("Telemetry:", error),
+  });
+  const observed = (run: DelegatingRun, event: ThreadEvent, appended: Promise<ThreadEntry>) => {
+    telemetry?.recorded(run, event, appended);
+    return appended;
+  };
   const delegator = new Delegator({
     registry,
     artifacts,
     clock,
     createId,
     onError: (error) => console.error("Unexpected error in a delegation:", error),
-    record: (run, event) => lateWork.recordDelegation(run, event),
-    ...defined({ links }),
+    record: (run, event) => observed(run, event, lateWork.recordDelegation(run, event)),
+    ...defined({ links, starting: telemetry?.delegationStarting }),
   });
   const detachAll = (thread: string) => delegator.detachAll(thread);
-  const lateWork = new LateWork({ journal, createId, detachAll });
+  const { courier } = journal;
+  const commands = new Commands({
+    runs: () => runs,
+    delegator: () => delegator,
+    lateWork: () => lateWork,
+    courier,
+  });
+  const lateWork = new LateWork({
+    journal,
+    createId,
+    detachAll,
+    makeWay: (thread) => commands.askToMakeWay(thread),
+    onTakenOver: ({ thread, runId }) => {
+      delegator.surrender({ thread, runId });
+      void runs.find(thread, runId)?.run?.cancel("another host has taken this run over");
+    },
+  });
   const onRecoveryError = (error: unknown) => console.error("An earlier host's run was not closed:", error);
-  const recovery = { journal, createId, onError: onRecoveryError };
+  const heir: Heir = {
+    canTakeOver: (abandoned) => canTakeOver(delegator, abandoned),
+    takeOver: (abandoned) => takeOver(delegator, abandoned),
+  };
+  const endPrograms: RecoveryOptions["endPrograms"] = (runs) => void endOrphans(runs, clock);
+  const recovery = { journal, createId, heir, endPrograms, onError: onRecoveryError };
+  await commands.serve();
   await closeAbandoned(recovery);
-  const stopLooking = watchAbandoned(recovery, clock);
-  /** Tools of runs whose parent is not driven. */
-  const external = new Map<string, McpToolset | undefined>();
-  const endpoint = new McpEndpoint({ clock, instructions: MCP_INSTRUCTIONS, version: VERSION });
-  const mcp = await listen(endpoint.fetch, "127.0.0.1", 0);
+  const stopLooking = watchAbandoned(recovery, clock, options.takeoverMs ?? 15_000);
+  const externalTools = new ToolCatalog(registry.forTenant(""), {
+    toolset: options.workspace?.toolset ?? options.toolset ?? "generic",
+    shortcuts: options.shortcuts ?? [],
+  });
+  const external = new WorkspaceRuns({
+    catalog: externalTools,
+    runs: () => runs,
+    delegator,
+    journal,
+    clock,
+    createId,
+    watchUrl: (threadId) => consoleUrl(listeningAt, threadId),
+  });
+  /** Where the console can be opened. */
+  let listeningAt: string | undefined;
+  const guests = {
+    admit: (token: string) => options.workspace?.access.admit(token),
+    open: (serve: ServeGuest) => openExternal(serve, options.workspace?.graceMs ?? 10_000),
+    onToolsChanged: (listener: () => void) => registry.onChange(listener),
+  };
+  const openExternal = async (serve: ServeGuest, graceMs: number): Promise<void> => {
+    if (services.length === 0)
+      throw new TroupeError("invalid_input", "There are no sub-agents to give to an MCP client.");
+    await external.open(serve, graceMs);
+  };
+  const endpoint = new McpEndpoint({ clock, instructions: MCP_INSTRUCTIONS, version: VERSION, guests });
+  const door = options.workspace && new WorkspaceDoor({ ...options.workspace, guests, clock });
+  const mcp = await listen(
+    (request) =>
+      door !== undefined && new URL(request.url).pathname === "/workspace"
+        ? door.greet(request)
+        : endpoint.fetch(request),
+    "127.0.0.1",
+    0,
+    door && ((...connection) => door.upgrade(...connection)),
+  );
   const mcpUrl = `http://127.0.0.1:${mcp.port}/mcp`;
   const services =
     subAgents.length === 0
@@ -196,8 +289,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
             tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
             ...defined({ syncBudgetMs: options.syncBudgetMs }),
             elicitation: options.elicitation ?? false,
-            opened: (runId, toolset) => {
-              if (external.has(runId)) external.set(runId, toolset);
+            opened: (runId, toolset) => external.opened(runId, toolset),
+            external: {
+              has: (runId) => external.has(runId),
+              catalog: externalTools,
             },
             describeRun: ({ thread, agent, metadata }) => ({
               tenant: thread === undefined ? "" : tenantOf(thread),
@@ -207,15 +302,30 @@ export async function createHost(options: HostOptions): Promise<Host> {
             }),
           }),
         ];
-  const record: RunsOptions["record"] = (...entry) => lateWork.recordRun(...entry);
+  const record: RunsOptions["record"] = (thread, runId, event) =>
+    observed({ thread, runId }, event, lateWork.recordRun(thread, runId, event));
   const recorded: RunsOptions["recorded"] = (...run) => recordedRuns(journal, ...run);
-  const runs = new Runs({ agents, record, services, clock, recorded });
+  const runs = new Runs({
+    agents,
+    record,
+    services,
+    clock,
+    recorded,
+    ...defined({ starting: telemetry?.runStarting, maxActive: options.maxActiveRuns }),
+  });
   const graceMs = options.onDisconnect === "continue" ? undefined : (options.disconnectGraceMs ?? 30_000);
   const identityOfKey = (key: string) => identityOf(agents.get(key)?.name ?? key);
+  const presence = new Presence({ runs, commands, clock, courier, graceMs });
   const a2a =
     options.a2a &&
     createHostedFace({ ...defined({ publicUrl: options.publicUrl }), ...options.a2a }, agents, {
-      runs,
+      runs: {
+        start: (wanted) => runs.start(wanted),
+        find: (thread, runId) => runs.find(thread, runId),
+        reading: (thread) => presence.reading(thread),
+        cancel: async (run, reason) => void (await commands.cancelRun(run, reason)),
+        decide: (...decision) => commands.decide(...decision),
+      },
       journal,
       threadKey,
       identityOf: identityOfKey,
@@ -228,6 +338,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
       agents,
       identityOf: identityOfKey,
       runs,
+      commands,
+      presence,
       journal,
       delegator,
       registry,
@@ -259,18 +371,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       return { runId, threadId, run: record.run, entries: runEntries(journal, record) };
     },
     answer: (delegationId, input) => delegator.reply(delegationId, input),
-    async serveMcp(streams) {
-      if (services.length === 0)
-        throw new TroupeError("invalid_input", "There are no sub-agents to give to an MCP client.");
-      const runId = createId("run");
-      external.set(runId, undefined);
-      const parent = externalParent({ streams, clock, createId, toolsetOf: (id) => external.get(id) });
-      const messages = [{ id: createId("msg"), text: "An MCP client is connected." }];
-      const thread = threadKey({}, createId("thread"));
-      const { run } = runs.start({ agent: "mcp-client", parent, thread, runId, messages });
-      await run?.result.catch(() => undefined);
-      external.delete(runId);
-    },
+    serveMcp: (streams) => openExternal(serveOnStreams(streams, clock), 0),
     probe: () => registry.probe(options.probeTimeoutMs ?? 5_000),
     async listen({ hostname = "127.0.0.1", port = 4100 } = {}) {
       if (!isLoopback(hostname) && options.authorise === undefined) {
@@ -281,13 +382,23 @@ export async function createHost(options: HostOptions): Promise<Host> {
       }
       const listener = await listen(fetch, hostname, port);
       listeners.push(listener);
-      return { url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${listener.port}` };
+      const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${listener.port}`;
+      if (isLoopback(hostname)) listeningAt ??= url;
+      return { url };
+    },
+    busy: () => isBusy(runs, delegator, listeners),
+    async drain(milliseconds) {
+      await withinTime(clock, milliseconds, runs.drain());
     },
     async close() {
       await stopLooking();
+      const clientsGone = external.close();
       await runs.close();
-      await delegator.close("the host is closing");
+      await clientsGone;
+      await delegator.close("the host is closing", journal.adopt !== undefined);
       await endpoint.close();
+      door?.close();
+      await telemetry?.close();
       await journal.close();
       await Promise.all(listeners.map((listener) => listener.close()));
       await registry.close();

@@ -26,7 +26,7 @@ export async function createRedisStorage(options: RedisStorageOptions): Promise<
     retentionMs = RETENTION_MS,
   } = options;
   const keys = new RedisKeys(prefix);
-  const connection = await RedisConnection.open({ url, outageMs, clock }, keys);
+  const connection = await RedisConnection.open({ url, outageMs, clock });
   // A file must be there as long as the thread that names it, whose time begins when its last run ends.
   const files = new RedisFiles(connection, keys, retentionMs * 2);
   const journal = new RedisJournal<ThreadEvent>(connection, keys, {

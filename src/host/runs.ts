@@ -8,6 +8,7 @@ import { type ErrorInfo, isRunTerminal, type RunEvent, type UserMessage } from "
 import type { RunService } from "../core/run-service.js";
 import { startOf } from "../core/text.js";
 import type { ThreadChoice } from "../core/thread.js";
+import { markOf } from "../drivers/process/orphans.js";
 import type { Cursor, JournalEntry } from "../journal/journal.js";
 
 /** A run as the host knows it. */
@@ -57,6 +58,10 @@ export interface RunsOptions {
   readonly record: (thread: string, runId: string, event: RunEvent) => Promise<JournalEntry<ThreadEvent>>;
   readonly services: readonly RunService[];
   readonly clock: Clock;
+  /** Told of each run before its first event. Must not throw. */
+  readonly starting?: (run: Pick<StartRun, "agent" | "thread" | "runId" | "metadata">) => void;
+  /** Runs at once; each has a program of its own. */
+  readonly maxActive?: number;
   /** Looks for runs, of one thread or of all, that were recorded by others. */
   readonly recorded?: (runId: string, thread?: string) => Promise<readonly RunRecord[]>;
 }
@@ -66,6 +71,8 @@ interface Readers {
   readonly graceMs: number;
   timer?: Timer;
 }
+
+const DEFAULT_MAX_ACTIVE = 100;
 
 /** Ended runs whose record stays readable. */
 const KEEP_ENDED = 10_000;
@@ -135,7 +142,7 @@ export class Runs {
 
   /**
    * Starts a run, or gives the one that already has this id in this thread.
-   * @throws TroupeError `agent_not_found`, `thread_busy`, `invalid_input` when there is nothing to answer, `host_closed`.
+   * @throws TroupeError `agent_not_found`, `thread_busy`, `host_busy`, `invalid_input` when there is nothing to answer, `host_closed`.
    */
   start({ disconnectGraceMs, ...wanted }: StartRun): RunRecord {
     const { agent: name, thread, runId, messages } = wanted;
@@ -155,6 +162,11 @@ export class Runs {
         `Run ${busy.runId} is still working in this thread. Wait for its end, or cancel it.`,
         { retryable: true },
       );
+    }
+    const { maxActive = DEFAULT_MAX_ACTIVE } = this.options;
+    if (this.#active.size >= maxActive) {
+      const text = `This host runs ${maxActive} agents already. Try again when one of them is done.`;
+      throw new TroupeError("host_busy", text, { retryable: true });
     }
     if (messages.length === 0)
       throw new TroupeError("invalid_input", "messages: the last message has to be the person's, with text.");
@@ -186,12 +198,23 @@ export class Runs {
     };
   }
 
+  /** Somebody reads the thread at another host. */
+  readElsewhere(thread: string): void {
+    this.reading(thread)();
+  }
+
   #leaveAlone(record: RunRecord, readers: Readers): void {
     readers.timer?.cancel();
     readers.timer = this.options.clock.timer(
       readers.graceMs,
       () => void record.run?.cancel("nobody was watching"),
     );
+  }
+
+  /** Starts no more runs; resolves when those that run are over. */
+  async drain(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#active.values()].map(({ run }) => run?.result.catch(() => undefined)));
   }
 
   /** Cancels everything; resolves when no process is left. */
@@ -205,11 +228,12 @@ export class Runs {
     const first = deferred<Cursor>();
     first.promise.catch(() => undefined);
     const unrecorded = new AbortController();
+    this.options.starting?.({ thread, runId, agent: agent.name, ...defined({ metadata }) });
     const run = agent.run(messages.map(({ text }) => text).join("\n\n"), {
       runId,
       thread,
       messages,
-      services: this.options.services,
+      services: [claim(first.promise, markOf({ thread, runId })), ...this.options.services],
       ...defined({ metadata, history, threadMode, threadFrom }),
       onEvent: (event) => void this.#record(record, event, first, unrecorded),
     });
@@ -241,10 +265,14 @@ export class Runs {
       if (event.type === "run.started") first.resolve(cursor);
       if (terminal) record.last = cursor;
     } catch (error) {
-      // The run itself goes on; who wants to read it is told.
+      // A run that has begun goes on; who wants to read it is told.
       if (event.type === "run.started") first.reject(error);
       if (terminal) unrecorded.abort();
-      console.error(`The journal did not take ${event.type} of run ${runId}:`, error);
+      const { code } = Object(error) as { code?: unknown };
+      // Another host has this thread, or this very run: here is nothing to be remembered of it.
+      if (code === "thread_busy") this.#forget(record);
+      else if (code !== "taken_over")
+        console.error(`The journal did not take ${event.type} of run ${runId}:`, error);
     }
   }
 
@@ -297,6 +325,17 @@ export class Runs {
     if (place >= 0) inThread.splice(place, 1);
     if (inThread.length === 0) this.#byThread.delete(record.thread);
   }
+}
+
+/** Nothing is done for a run before it is on record: another host may be working in its thread. */
+function claim(first: Promise<Cursor>, env: Readonly<Record<string, string>>): RunService {
+  return {
+    name: "record",
+    async attach() {
+      await first;
+      return { env, detach: async () => undefined };
+    },
+  };
 }
 
 interface Deferred<Value> {

@@ -12,6 +12,12 @@ export type JournalErrorCode =
   | "journal_locked"
   | "journal_unavailable"
   | "journal_closed"
+  /** Another host may know, and did not answer. */
+  | "host_silent"
+  /** A run of another host is open in the thread. */
+  | "thread_busy"
+  /** Another host took this one for dead and has taken the run or the delegation over, or the run was never begun. */
+  | "taken_over"
   | "journal_failed";
 
 /** An error of a journal on disk. */

@@ -81,8 +81,22 @@ export interface Journal<Event extends Recordable = Recordable> {
    * to end it. An engine that does not outlive its process has none.
    */
   adopt?(): Promise<readonly RecordedSpan[]>;
+  /** Absent where no other process writes to the record. */
+  readonly courier?: Courier;
   /** Ends all readers, each when it has got what is recorded, and releases resources. */
   close(): Promise<void>;
+}
+
+/** Reaches the other processes that write to the same record, for what only the one can do that runs something. */
+export interface Courier {
+  /**
+   * Asks all others.
+   * @returns the first answer; `undefined` when it is nobody's matter.
+   * @throws JournalError `host_silent` when one of them may know and did not answer in time.
+   */
+  ask(message: unknown): Promise<unknown>;
+  /** Answers what others ask from now on; `undefined` says that it is not this process's matter. Call it once, before {@link ask}. */
+  serve(answer: (message: unknown) => Promise<unknown>): Promise<void>;
 }
 
 /**

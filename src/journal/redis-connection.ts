@@ -1,6 +1,5 @@
 import { type Clock, sleep } from "../core/clock.js";
 import { JournalError } from "./journal-error.js";
-import type { RedisKeys } from "./redis-keys.js";
 import type { RedisScript } from "./redis-scripts.js";
 
 /** The part of the client's package that is used. */
@@ -26,11 +25,10 @@ export class RedisConnection {
   private constructor(
     private readonly client: Client,
     private readonly options: RedisConnectionOptions,
-    private readonly keys: RedisKeys,
   ) {}
 
   /** @throws JournalError `journal_module_missing`, or `journal_unavailable` when the server does not answer. */
-  static async open(options: RedisConnectionOptions, keys: RedisKeys): Promise<RedisConnection> {
+  static async open(options: RedisConnectionOptions): Promise<RedisConnection> {
     const { createClient } = await loadRedis();
     const client = createClient({
       url: options.url,
@@ -42,7 +40,7 @@ export class RedisConnection {
     }) as Client;
     // Whoever waits is told; the client itself goes on trying.
     client.on("error", () => undefined);
-    const connection = new RedisConnection(client, options, keys);
+    const connection = new RedisConnection(client, options);
     const connecting = client.connect();
     connecting.catch(() => undefined);
     try {
@@ -83,8 +81,8 @@ export class RedisConnection {
     }
   }
 
-  /** Hears of threads that have more, by name; a message may be lost. */
-  async listen(heard: (thread: string) => void): Promise<void> {
+  /** Hears what is published in a channel; a message may be lost. */
+  async subscribe(channel: string, heard: (message: string) => void): Promise<void> {
     this.#subscriber ??= (async () => {
       const subscriber = this.client.duplicate({ disableOfflineQueue: false }) as Client;
       subscriber.on("error", () => undefined);
@@ -93,7 +91,7 @@ export class RedisConnection {
       return subscriber;
     })();
     const subscriber = await this.#subscriber;
-    if (!this.#closed) await subscriber.subscribe(this.keys.wakeUps, heard);
+    if (!this.#closed) await subscriber.subscribe(channel, heard);
   }
 
   close(): void {

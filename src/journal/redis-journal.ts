@@ -13,6 +13,7 @@ import type {
 import { JournalError } from "./journal-error.js";
 import { planRead, readBatch, type StoredEntry } from "./read-batch.js";
 import { RedisConnection } from "./redis-connection.js";
+import { RedisCourier } from "./redis-courier.js";
 import { RedisKeys } from "./redis-keys.js";
 import { RedisOwner } from "./redis-owner.js";
 import { ADOPT, APPEND, OWNERS, READ } from "./redis-scripts.js";
@@ -53,7 +54,7 @@ export async function createRedisJournal<Event extends Recordable>(
 ): Promise<Journal<Event>> {
   const { url, prefix = "troupe", outageMs = 30_000, clock = systemClock } = options;
   const keys = new RedisKeys(prefix);
-  return new RedisJournal<Event>(await RedisConnection.open({ url, outageMs, clock }, keys), keys, options);
+  return new RedisJournal<Event>(await RedisConnection.open({ url, outageMs, clock }), keys, options);
 }
 
 interface Waiting<Event extends Recordable> {
@@ -77,6 +78,7 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
   readonly #queues = new Map<string, Waiting<Event>[]>();
   readonly #writing = new Map<string, Promise<void>>();
   readonly #owner: RedisOwner;
+  readonly courier: RedisCourier;
   readonly #clock: Clock;
   readonly #limits: { readonly batch: number; readonly mergeBeyond: number };
   #batches = 0;
@@ -95,6 +97,7 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
     this.#clock = clock;
     this.#limits = { batch, mergeBeyond };
     this.#owner = new RedisOwner(connection, keys, createId("host"), leaseMs, clock);
+    this.courier = new RedisCourier(connection, keys, this.#owner.id, clock, createId);
   }
 
   append(entry: NewEntry<Event>): Promise<JournalEntry<Event>> {
@@ -123,7 +126,10 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
         // It waits before it looks, so that nothing that comes meanwhile is missed.
         const looked = new AbortController();
         const more = this.#waiting.wait(thread, looked.signal);
-        const entries = await this.#take(thread, after);
+        const entries = await this.#take(thread, after).catch((error: unknown) => {
+          looked.abort("failed");
+          throw error;
+        });
         const last = entries.at(-1);
         if (last !== undefined || !follow || this.#closed) looked.abort("found");
         if (last !== undefined) {
@@ -208,14 +214,18 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
         event.type,
         json,
         mark?.at ?? "",
-        mark?.delegationId ?? "",
+        delegationOf(event) ?? "",
       ]),
     ];
     const { entries, state, spans, starts, runStarts, open } = keys;
     const answer = await this.connection.run(APPEND, [entries, state, spans, starts, runStarts, open], args);
-    const [first, dropped] = Array.isArray(answer) ? answer : [];
-    batch.forEach(({ entry, time, resolve }, index) => {
-      resolve({ cursor: String(Number(first) + index), ...entry, time });
+    const [first, dropped, refused] = Array.isArray(answer) ? answer : [];
+    const refusals = new Map(Array.isArray(refused) ? (refused as [number, string][]) : []);
+    let cursor = Number(first);
+    batch.forEach(({ entry, time, resolve, reject }, index) => {
+      const refusal = refusals.get(index);
+      if (refusal === undefined) resolve({ cursor: String(cursor++), ...entry, time });
+      else reject(refusedEntry(refusal, entry));
     });
     this.#waiting.wake(thread);
     if (texts(dropped).length > 0) onDropped?.(texts(dropped));
@@ -271,7 +281,7 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
   }
 
   async #adopt(thread: string): Promise<RecordedSpan[]> {
-    const { spans, open } = this.keys.thread(thread);
+    const { spans, open, state } = this.keys.thread(thread);
     const owners = [...new Set(texts(await this.connection.run(OWNERS, [spans, open], [])))];
     if (owners.length === 0) {
       // Nothing is open. Whoever begins something at this moment has put the thread back, or finds it missing here.
@@ -282,7 +292,7 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
     }
     const gone = await this.#owner.gone(owners);
     if (gone.length === 0) return [];
-    const taken = texts(await this.connection.run(ADOPT, [spans, open], [this.#owner.id, ...gone]));
+    const taken = texts(await this.connection.run(ADOPT, [spans, open, state], [this.#owner.id, ...gone]));
     return taken
       .map((json) => spanOf(thread, json))
       .sort((left, right) => Number(left.first) - Number(right.first));
@@ -290,7 +300,7 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
 
   #listen(): Promise<void> {
     this.#listening ??= this.connection
-      .listen((thread) => this.#waiting.wake(thread))
+      .subscribe(this.keys.wakeUps, (thread) => this.#waiting.wake(thread))
       .catch(() => {
         // Readers look by themselves in the meantime.
         this.#listening = undefined;
@@ -306,6 +316,14 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
       this.#waiting.wakeAll();
     });
   }
+}
+
+function refusedEntry(why: string, { thread, runId }: NewEntry<Recordable>): JournalError {
+  if (why === "busy") {
+    const text = "Another host's run is still working in this thread. Wait for its end, or cancel it.";
+    return new JournalError("thread_busy", text, { retryable: true });
+  }
+  return new JournalError("taken_over", `Run ${runId} of ${thread} is not this host's, or no longer.`);
 }
 
 function* stored(rows: unknown): Generator<StoredEntry> {

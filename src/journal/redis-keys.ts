@@ -22,6 +22,16 @@ export class RedisKeys {
     return `${this.prefix}:wake`;
   }
 
+  /** Where hosts ask each other. */
+  get questions(): string {
+    return `${this.prefix}:questions`;
+  }
+
+  /** Where a host gets answers. */
+  answers(host: string): string {
+    return `${this.prefix}:answers:${host}`;
+  }
+
   /** Threads that may have something open; some that have not are among them. */
   get openThreads(): string {
     return `${this.prefix}:open`;

@@ -16,10 +16,13 @@ function script(keys: number, source: string): RedisScript {
  * Appends a batch to a thread, keeps its index, and trims whole ended runs from the beginning of a thread that became too long.
  * A batch that was written before is not written again: a writer that lost its connection cannot know.
  *
+ * Some entries are refused, and the others of the batch written: the start of a run while another owner's is open (`busy`), and
+ * what the owner has lost (`taken`): such a run, and whatever another owner has taken over since.
+ *
  * Keys: entries, state, spans, starts, runStarts, open.
  * Arguments: owner, number of the batch, entries kept, milliseconds kept after the last end, channel, thread; then for each entry
  * its run, time, type, JSON, mark (`start`, `end` or nothing) and delegation.
- * Answers the first cursor, and the delegations that were trimmed.
+ * Answers the first cursor, the delegations that were trimmed, and the place in the batch and the reason of each refusal.
  */
 export const APPEND = script(
   6,
@@ -28,16 +31,46 @@ local entries, state, spans, starts, runs, open = unpack(KEYS)
 local owner, number, keep, retention = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
 local known = redis.call('HGET', state, 'number:' .. owner)
 if known and tonumber(known) >= tonumber(number) then
-  return { redis.call('HGET', state, 'cursor:' .. owner), {} }
+  local before = redis.call('HGET', state, 'refused:' .. owner)
+  return { redis.call('HGET', state, 'cursor:' .. owner), {}, before and cjson.decode(before) or {} }
 end
+local lost = redis.call('HEXISTS', state, 'lost:' .. owner) == 1
+local function mark_of(run, delegation)
+  return 'lost:' .. owner .. ':' .. cjson.encode({ run, delegation })
+end
+local function is_lost(run, delegation)
+  return redis.call('HEXISTS', state, mark_of(run, delegation)) == 1
+end
+local function refusal(run, mark, delegation)
+  if mark ~= 'start' or delegation ~= '' then
+    local no = lost and (is_lost(run, '') or (delegation ~= '' and is_lost(run, delegation)))
+    return no and 'taken' or nil
+  end
+  for _, at in ipairs(redis.call('HVALS', open)) do
+    local span = cjson.decode(redis.call('HGET', spans, at))
+    if not span.delegationId and span.owner ~= owner then
+      redis.call('HSET', state, 'lost:' .. owner, 1, mark_of(run, ''), 1)
+      lost = true
+      return 'busy'
+    end
+  end
+  if lost then redis.call('HDEL', state, mark_of(run, '')) end
+  return nil
+end
+local refused = {}
 local head = tonumber(redis.call('HGET', state, 'head') or '0')
 local first = head + 1
 local turned = false
 for i = 7, #ARGV, 6 do
-  head = head + 1
   local run, time, kind, json, mark, delegation = ARGV[i], ARGV[i+1], ARGV[i+2], ARGV[i+3], ARGV[i+4], ARGV[i+5]
-  redis.call('XADD', entries, head .. '-0', 'r', run, 't', time, 'e', json)
-  if mark ~= '' then
+  local no = (lost or mark == 'start') and refusal(run, mark, delegation)
+  if no then
+    table.insert(refused, { (i - 7) / 6, no })
+  else
+    head = head + 1
+    redis.call('XADD', entries, head .. '-0', 'r', run, 't', time, 'e', json)
+  end
+  if mark ~= '' and not no then
     local name = cjson.encode({ run, delegation })
     if mark == 'start' then
       local span = { runId = run, first = head, owner = owner }
@@ -59,6 +92,11 @@ for i = 7, #ARGV, 6 do
   end
 end
 redis.call('HSET', state, 'head', head, 'number:' .. owner, number, 'cursor:' .. owner, first)
+if #refused > 0 then
+  redis.call('HSET', state, 'refused:' .. owner, cjson.encode(refused))
+else
+  redis.call('HDEL', state, 'refused:' .. owner)
+end
 local dropped = {}
 if turned then
   local from = tonumber(redis.call('HGET', state, 'first') or '1')
@@ -86,7 +124,7 @@ for _, key in ipairs(KEYS) do
   if idle then redis.call('PEXPIRE', key, retention) else redis.call('PERSIST', key) end
 end
 redis.call('PUBLISH', ARGV[5], ARGV[6])
-return { tostring(first), dropped }
+return { tostring(first), dropped, refused }
 `,
 );
 
@@ -122,11 +160,12 @@ return owners
 );
 
 /**
- * Gives what is open in a thread and belongs to owners that are gone to another one, each of it to one alone.
- * Keys: spans, open. Arguments: the new owner, then those that are gone. Answers the spans as JSON.
+ * Gives what is open in a thread and belongs to owners that are gone to another one, each of it to one alone. Should the old one
+ * come back, it can write no more of it.
+ * Keys: spans, open, state. Arguments: the new owner, then those that are gone. Answers the spans as JSON.
  */
 export const ADOPT = script(
-  2,
+  3,
   `
 local gone = {}
 for i = 2, #ARGV do gone[ARGV[i]] = true end
@@ -134,6 +173,8 @@ local taken = {}
 for _, at in ipairs(redis.call('HVALS', KEYS[2])) do
   local span = cjson.decode(redis.call('HGET', KEYS[1], at))
   if gone[span.owner] then
+    local name = cjson.encode({ span.runId, span.delegationId or '' })
+    redis.call('HSET', KEYS[3], 'lost:' .. span.owner, 1, 'lost:' .. span.owner .. ':' .. name, 1)
     span.owner = ARGV[1]
     local json = cjson.encode(span)
     redis.call('HSET', KEYS[1], at, json)

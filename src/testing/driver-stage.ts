@@ -185,7 +185,7 @@ export function answeringTool(summary: string): ToolServerTool {
 }
 
 /** Resolves when the event loop has gone round until `holds`. */
-export async function until(holds: () => boolean): Promise<void> {
+async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setImmediate(resolve));
 }
 

@@ -34,7 +34,7 @@ async function connected(config: string, mode: "auto" | "legacy") {
   const file = await folder.write("troupe.config.json", config);
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [MAIN, "mcp", "--config", file],
+    args: [MAIN, "mcp", "--standalone", "--config", file],
     env: { PATH: process.env.PATH ?? "", RESEARCH_TOKEN: TOKEN },
     stderr: "pipe",
   });
@@ -75,7 +75,7 @@ describe.each(["auto", "legacy"] as const)("troupe mcp, with a client of the SDK
   });
 });
 
-describe("troupe mcp", () => {
+describe("troupe mcp --standalone", () => {
   it("ends when its client does, and cancels what the remote still does", async () => {
     const { client, transport, folder } = await connected(configOf({ toolset: "generic" }), "auto");
     await using _ = folder;

@@ -14,7 +14,7 @@ const page = (path: string) => pages.find((one) => one.path === path) ?? new Pag
 const src = sources("src");
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> };
 
-const COMMANDS = ["demo", "serve", "run", "mcp", "agents", "check", "init", "replay", "completion"];
+const COMMANDS = ["demo", "serve", "run", "mcp", "watch", "agents", "check", "init", "replay", "completion"];
 
 /** What is missing of `wanted` among the texts in backticks of a page. */
 function missing(path: string, wanted: Iterable<string>): string[] {
@@ -162,6 +162,8 @@ describe("commands", () => {
     expect(commands).toEqual([...COMMANDS, "help"]);
     const helps = new Map<string, string>([["", top]]);
     for (const name of COMMANDS) helps.set(name, await helpOf(name));
+    for (const name of ["install", "revoke"])
+      helps.set("mcp", `${helps.get("mcp")}${await helpOf("mcp", name)}`);
     for (const { where, words } of calls) {
       const [first = ""] = words;
       const command = first.startsWith("-") ? "" : first;

@@ -3,13 +3,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ThreadEvent } from "../../src/bridges/agui/event.js";
+import { createAgent } from "../../src/core/agent.js";
 import { isRunTerminal } from "../../src/core/run-event.js";
+import { claude } from "../../src/drivers/claude/claude.js";
 import { createDurableStorage } from "../../src/host/durable-storage.js";
+import { createHost, type Host } from "../../src/host/host.js";
 import type { Journal } from "../../src/journal/journal.js";
 import { whyNoSqlite } from "../../src/journal/sqlite-module.js";
-import { startRemote } from "../cli/remote.js";
-import { makeFolder, troupe } from "../cli/troupe.js";
-import { collect } from "../support/frames.js";
+import { a2a } from "../../src/remotes/a2a/a2a.js";
+import { scriptedClaude } from "../../src/testing/claude/start.js";
+import { type Remote, startRemote } from "../cli/remote.js";
+import { type Folder, makeFolder, troupe } from "../cli/troupe.js";
+import { collect, subagentText } from "../support/frames.js";
 import { startTestHost } from "../support/host.js";
 import { verify } from "../support/verify.js";
 
@@ -114,8 +119,9 @@ describe.skipIf(problem !== undefined)(
       const identity = {
         runId: "r",
         delegationId: "del-1",
-        agentKey: "research",
-        agentName: "Research",
+        // An agent that the next host does not have, so that nobody can ask it.
+        agentKey: "gone",
+        agentName: "Gone",
         protocol: "a2a" as const,
         parentToolCallId: "call",
         remoteTaskId: "task",
@@ -210,10 +216,8 @@ describe.skipIf(problem !== undefined)(
       });
     });
 
-    it("kill -9 with a delegation at work: the next start ends all of it, and the browser gets one end", async () => {
-      await using remote = await startRemote();
-      await using place = await makeFolder();
-      await place.configure({ cardUrl: remote.cardUrl, config: { serve: { port: 0 } } });
+    /** Starts `troupe serve`, a run at it, and kills it as soon as the delegation has said something. */
+    async function killedAtWork(place: Folder, prompt: string, until: string) {
       await using killed = troupe(["serve", "--json"], { cwd: place.path });
       await killed.says("}\n");
       const run = await fetch(`${killed.lines[0]?.url}/agents/claude/run`, {
@@ -222,39 +226,143 @@ describe.skipIf(problem !== undefined)(
         body: JSON.stringify({
           threadId: "t",
           runId: "r",
-          messages: [{ id: "m", role: "user", content: "#say Half of it.\n#hang" }],
+          messages: [{ id: "m", role: "user", content: prompt }],
         }),
       });
       const reader = run.body?.pipeThrough(new TextDecoderStream()).getReader();
       let seen = "";
-      while (!seen.includes('"subagent.text.delta"')) seen += (await reader?.read())?.value ?? "";
+      while (!seen.includes(until)) seen += (await reader?.read())?.value ?? "";
       killed.child.kill("SIGKILL");
       await killed.exit;
       await reader?.cancel().catch(() => undefined);
-      const cursor = [...seen.matchAll(/^id: (\d+)$/gm)].at(-1)?.[1];
+      return {
+        delegationId: /"delegationId":"([^"]+)"/.exec(seen)?.[1] ?? "",
+        program: place.claudePid(),
+      };
+    }
+
+    const isThere = (pid: number) => {
+      try {
+        return process.kill(pid, 0);
+      } catch {
+        return false;
+      }
+    };
+
+    async function framesOfThread(url: string) {
+      const headers = { "content-type": "application/json" };
+      return collect(await fetch(`${url}/threads/t/connect`, { method: "POST", headers, body: "{}" }));
+    }
+
+    const sent = async (remote: Remote) =>
+      (await remote.seen()).filter(({ method }) => /Send|message/i.test(method));
+
+    it("kill -9 with a delegation at work: the next start stops the remote's task, and all has one end", async () => {
+      await using remote = await startRemote();
+      await using place = await makeFolder();
+      await place.configure({ cardUrl: remote.cardUrl, config: { serve: { port: 0 } } });
+      const left = await killedAtWork(place, "#say Half of it.\n#hang", '"subagent.text.delta"');
       await using next = troupe(["serve", "--json"], { cwd: place.path });
       await next.says("}\n");
-      const url = next.lines[0]?.url;
-      const rest = await collect(
-        await fetch(`${url}/threads/t/connect`, {
-          method: "POST",
-          headers: { "last-event-id": cursor ?? "", "content-type": "application/json" },
-          body: "{}",
-        }),
-      );
-      const names = rest.map(({ event }) => event.name ?? event.type);
-      expect(names.filter((name) => name === "subagent.failed")).toHaveLength(1);
-      expect(names.at(-1)).toBe("RUN_ERROR");
+      const url = String(next.lines[0]?.url);
+      const delegation = async () => (await fetch(`${url}/delegations/${left.delegationId}`)).json();
+      await expect.poll(async () => (await delegation()).status).toBe("cancelled");
+      expect(await delegation()).toMatchObject({ result: { summary: "Half of it." } });
+      const frames = await framesOfThread(url);
+      await verify(frames);
+      const names = frames.map(({ event }) => event.name ?? event.type);
+      expect(names.filter((name) => /^subagent\.(?:finished|failed|cancelled)$/.test(name))).toEqual([
+        "subagent.cancelled",
+      ]);
+      expect(names.filter((name) => /^RUN_(?:ERROR|FINISHED)$/.test(name))).toEqual([
+        "RUN_ERROR",
+        "RUN_FINISHED",
+      ]);
       expect(await (await fetch(`${url}/runs/r`)).json()).toMatchObject({
         status: "failed",
         error: { code: "host_stopped" },
       });
+      expect(await sent(remote)).toHaveLength(1);
+      expect(await remote.cancels()).toHaveLength(1);
+      await expect.poll(() => isThere(left.program)).toBe(false);
+      next.child.kill("SIGTERM");
+      expect(await next.exit).toBe(0);
+    });
+
+    it("with onRunEnd detach the next start follows the task on: each word once, the question asked again, one end", async () => {
+      await using remote = await startRemote();
+      await using place = await makeFolder();
+      const subAgent = { policy: { onRunEnd: "detach" } };
+      await place.configure({ cardUrl: remote.cardUrl, subAgent, config: { serve: { port: 0 } } });
+      const prompt = "#say One, two.\n#artifact notes.md 300\n#input Which?";
+      const left = await killedAtWork(place, prompt, '"subagent.input_required"');
+      await using next = troupe(["serve", "--json"], { cwd: place.path });
+      await next.says("}\n");
+      const url = String(next.lines[0]?.url);
+      const delegation = async () => (await fetch(`${url}/delegations/${left.delegationId}`)).json();
+      expect(await delegation()).toMatchObject({ status: "needs_input" });
+      const answer = () =>
+        fetch(`${url}/delegations/${left.delegationId}/input`, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ text: "the second" }),
+        });
+      // It can be answered as soon as the remote was found again.
+      await expect.poll(async () => (await answer()).status).toBe(202);
+      await expect.poll(async () => (await delegation()).status).toBe("completed");
+      const frames = await framesOfThread(url);
+      await verify(frames);
+      expect(subagentText(frames)).toBe("One, two.You answered: the second");
+      const names = frames.map(({ event }) => event.name ?? event.type);
+      expect(names.filter((name) => name === "subagent.artifact")).toHaveLength(1);
+      expect(names.filter((name) => name === "subagent.finished")).toHaveLength(1);
+      // The task, and the answer.
+      expect(await sent(remote)).toHaveLength(2);
+      expect(await remote.cancels()).toEqual([]);
       next.child.kill("SIGTERM");
       expect(await next.exit).toBe(0);
       const after = await createDurableStorage({ file: join(place.path, ".troupe", "journal.db") });
-      const entries = await all(after.journal, "/t");
-      expect(entries.filter(({ event }) => isRunTerminal(event))).toHaveLength(1);
+      const ends = (await all(after.journal, "/t")).filter(({ event }) => isRunTerminal(event));
+      expect(ends.filter(({ runId }) => runId === "r")).toHaveLength(1);
       await after.journal.close();
+    });
+
+    it("a host that is closed leaves to the next one what goes on without its run, and drains before", async () => {
+      await using remote = await startRemote();
+      const open = async () =>
+        createHost({
+          agents: { claude: createAgent(claude({ executable: scriptedClaude() }), { workspace: folder }) },
+          subAgents: [a2a({ name: "research", agentCardUrl: remote.cardUrl })],
+          policy: { onRunEnd: "detach" },
+          syncBudgetMs: 1,
+          ...(await storage()),
+        });
+      const request = (path: string, init?: RequestInit) => new Request(`http://127.0.0.1${path}`, init);
+      const first = await open();
+      const { run, runId } = first.run("claude", "#say One.\n#input Which?");
+      const draining = first.drain(60_000);
+      expect(() => first.run("claude", "Hello")).toThrow(expect.objectContaining({ code: "host_closed" }));
+      await draining;
+      expect(await run.result).toMatchObject({ text: expect.any(String) });
+      const { delegations } = await (await first.fetch(request(`/runs/${runId}`))).json();
+      const stateAt = async (host: Host) =>
+        (await (await host.fetch(request(`/delegations/${delegations[0]}`))).json()).status;
+      await expect.poll(() => stateAt(first)).toBe("needs_input");
+      await first.close();
+      expect(await remote.cancels()).toEqual([]);
+
+      const second = await open();
+      const answer = () =>
+        second.fetch(
+          request(`/delegations/${delegations[0]}/input`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: JSON.stringify({ text: "this" }),
+          }),
+        );
+      await expect.poll(async () => (await answer()).status).toBe(202);
+      await expect.poll(() => stateAt(second)).toBe("completed");
+      await second.close();
     });
   },
 );

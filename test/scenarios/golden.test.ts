@@ -79,6 +79,26 @@ describe("the golden sequence (S1 20.5)", () => {
     await verify(frames, "0.0.59");
   });
 
+  it("as a nested tool call, for clients that know nothing else (S1 18)", async () => {
+    await using host = await startTestHost();
+    const frames = await collect(await host.post(prompt, { query: "?subagents=tool" }));
+    const names = frames.map(nameOf);
+    const chunks = frames.filter(({ event }) => event.type === "TOOL_CALL_CHUNK");
+    const results = frames.filter(({ event }) => event.type === "TOOL_CALL_RESULT");
+    const call = frames.find(({ event }) => event.type === "TOOL_CALL_START")?.event;
+    expect(chunks[0]?.event).toMatchObject({ toolCallName: "research", parentMessageId: call?.toolCallId });
+    // The subagent's own result comes first, then the parent's, which is the same.
+    expect(results.map(({ event }) => event.toolCallId)).toEqual([
+      chunks[0]?.event.toolCallId,
+      call?.toolCallId,
+    ]);
+    expect(results[0]?.event.content).toBe(results[1]?.event.content);
+    expect(names.indexOf("TOOL_CALL_CHUNK")).toBeLessThan(names.indexOf("TOOL_CALL_RESULT"));
+    const lived = JSON.parse(`${chunks.map(({ event }) => event.delta).join("")}]}`);
+    expect(lived.happened).toContainEqual(expect.objectContaining({ text: "Found it." }));
+    for (const version of ["1.0.0", "0.0.59", "0.0.58"] as const) await verify(frames, version);
+  });
+
   it("case 089: the encoding can be asked for by request", async () => {
     await using host = await startTestHost();
     const native = await collect(await host.post(prompt, { query: "?subagents=native" }));

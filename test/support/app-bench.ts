@@ -1,11 +1,14 @@
 import type { ThreadEvent } from "../../src/bridges/agui/event.js";
 import type { Agent } from "../../src/core/agent.js";
+import { defined } from "../../src/core/defined.js";
 import { createMemoryArtifactStore } from "../../src/delegation/artifacts.js";
 import { Delegator } from "../../src/delegation/delegator.js";
 import { RemoteRegistry } from "../../src/delegation/registry.js";
 import type { DelegationResult } from "../../src/delegation/result.js";
 import { type AppOptions, createApp } from "../../src/host/app.js";
 import type { Authorise } from "../../src/host/authoriser.js";
+import { Commands } from "../../src/host/commands.js";
+import { Presence } from "../../src/host/presence.js";
 import { Runs } from "../../src/host/runs.js";
 import { createMemoryJournal } from "../../src/journal/memory-journal.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
@@ -32,7 +35,11 @@ export class AppBench {
 
   constructor(
     options: Partial<AppOptions> = {},
-    { play = waiting, graceMs = 30_000 }: { play?: Play; graceMs?: number } = {},
+    {
+      play = waiting,
+      graceMs = 30_000,
+      maxActive,
+    }: { play?: Play; graceMs?: number; maxActive?: number } = {},
   ) {
     this.delegator = new Delegator({
       registry: this.registry,
@@ -51,12 +58,22 @@ export class AppBench {
       record: (thread, runId, event) => this.journal.append({ thread, runId, event }),
       services: [],
       clock: this.clock,
+      ...defined({ maxActive }),
+    });
+    const commands = new Commands({
+      runs: () => this.runs,
+      delegator: () => this.delegator,
+      lateWork: () => {
+        throw new Error("there is no other host");
+      },
     });
     this.app = createApp(
       {
         agents,
         identityOf: (agent) => `host-1/${agent}`,
         runs: this.runs,
+        commands,
+        presence: new Presence({ runs: this.runs, commands, clock: this.clock }),
         journal: this.journal,
         delegator: this.delegator,
         registry: this.registry,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { AgentCard } from "@a2a-js/sdk";
+import { TRACE_EXTENSION } from "../../wire/trace.js";
 import {
   type A2aAgentOptions,
   type A2aInboundAuth,
@@ -7,7 +8,6 @@ import {
   exposesTrace,
   exposurePolicy,
 } from "./options.js";
-import { TRACE_EXTENSION } from "./vocabulary.js";
 
 /** What an agent's card is made of. */
 export interface CardSetup extends A2aAgentOptions {

@@ -7,12 +7,13 @@ import {
 import type { ApprovalRequest } from "../../core/approval.js";
 import type { RunEvent, Usage } from "../../core/run-event.js";
 import { startOf, wellFormed } from "../../core/text.js";
+import type { OpenCalls } from "../../wire/trace.js";
 import type { FaceEntry } from "./face-host.js";
 import type { ExposurePolicy } from "./options.js";
 import { outcomeLine, publicError } from "./outcome.js";
 import { agentMessage, artifactOf, dataPart, textPart } from "./parts.js";
 import { questionMessage } from "./questions.js";
-import { encodeTrace, type OpenCalls } from "./trace.js";
+import { encodeTrace } from "./trace.js";
 import { AGENT_ADAPTOR_RESULT, ASSISTANT_OUTPUT, type TaskIdentity } from "./vocabulary.js";
 
 /** What an entry becomes: an event of a task's stream. */

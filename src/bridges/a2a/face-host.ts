@@ -17,12 +17,7 @@ export interface FaceCaller {
 /** A run as the face needs it. */
 export interface FaceRun {
   /** Absent when it is over. */
-  readonly run?:
-    | {
-        cancel(reason?: string): Promise<void>;
-        decide(approvalId: string, decision: ApprovalDecision): boolean;
-      }
-    | undefined;
+  readonly run?: object | undefined;
   /** The cursor of its first entry, once recorded. */
   readonly first: Promise<Cursor>;
   /** Aborts when the journal did not take its terminal event. */
@@ -42,6 +37,10 @@ export interface FaceRuns {
     readonly disconnectGraceMs?: number;
   }): FaceRun;
   find(thread: string, runId: string): FaceRun | undefined;
+  /** Stops a run, wherever it is. */
+  cancel(run: { readonly thread: string; readonly runId: string }, reason: string): Promise<void>;
+  /** @returns whether a run of the caller, wherever it is, waited for this decision. */
+  decide(caller: FaceCaller, approvalId: string, decision: ApprovalDecision): Promise<boolean>;
   /** A reader of the thread's run has come. @returns what to call when it leaves. */
   reading(thread: string): () => void;
 }

@@ -109,6 +109,12 @@ export class FaceTask {
     this.#wake();
   }
 
+  /** As {@link follow}, for a run of another host: what its caller said is in the journal, too. */
+  join(first: Cursor): Promise<void> {
+    this.#recovering = true;
+    return this.follow(Promise.resolve(first));
+  }
+
   /** Reads what the journal has of a run that is gone. @returns when it was last heard of; `undefined` when it never was. */
   async recover(): Promise<number | undefined> {
     this.#recovering = true;

@@ -216,7 +216,7 @@ export class FaceHandler implements A2ARequestHandler {
     if (answer === undefined) throw new RequestMalformedError("The task does not ask that.");
     // Waiting begins before the answer, or the run would be alone for a moment.
     const begun = wait(task);
-    if (!tasks.answer(scope, task, message, answer)) {
+    if (!(await tasks.answer(scope, task, message, answer))) {
       begun.left();
       throw new UnsupportedOperationError("The question was answered by somebody else.");
     }
@@ -242,6 +242,8 @@ function publicFailure(error: unknown): Error {
         "Another task of this context is still working. Wait for its end, or cancel it.",
       );
     }
+    if (error.code === "host_busy")
+      return new UnsupportedOperationError("Too many tasks at once. Try again when one of them is done.");
     if (error.code === "invalid_input") return new RequestMalformedError("The message cannot be taken.");
     if (error.code === "host_closed") return new Error("The agent's host is closing.");
   }

@@ -123,28 +123,37 @@ export class FaceTasks {
 
   /** Asks the task's run to end. */
   cancel(task: FaceTask, reason: string): void {
-    void this.options.runs
-      .find(task.thread, task.id)
-      ?.run?.cancel(reason)
-      .catch(() => undefined);
+    void this.options.runs.cancel({ thread: task.thread, runId: task.id }, reason).catch(() => undefined);
   }
 
   /** Answers a question of the task. @returns whether it was still open. */
-  answer(scope: Scope, task: FaceTask, message: Message, { approval, decision }: CallerAnswer): boolean {
-    const { run } = this.options.runs.find(task.thread, task.id) ?? {};
-    if (run?.decide(approval.approvalId, decision) !== true) return false;
+  async answer(
+    scope: Scope,
+    task: FaceTask,
+    message: Message,
+    { approval, decision }: CallerAnswer,
+  ): Promise<boolean> {
+    if (!(await this.options.runs.decide(scope.caller, approval.approvalId, decision))) return false;
     task.said({ ...message, contextId: task.contextId });
     this.#store.took(scope.key, message, task);
     return true;
   }
 
-  /** What the journal has of a task of this scope that nobody remembers: it ended long ago, or with its host. */
+  /** What the journal has of a task of this scope that is not known here: it ended long ago, or with its host, or is another's. */
   async #recover(scope: Scope, taskId: string): Promise<FaceTask | undefined> {
     const [, encoded = ""] = /^[\w-]{1,128}\.([\w-]{1,1400})$/.exec(taskId) ?? [];
     const contextId = Buffer.from(encoded, "base64url").toString("utf8");
     if (contextId === "" || this.options.agents.get(scope.agent) === undefined) return undefined;
     const task = this.#task(scope, taskId, contextId, 0);
     if (this.options.runs.find(task.thread, taskId)?.run !== undefined) return undefined;
+    const { journal, clock } = this.options;
+    const span = (await journal.find?.({ runId: taskId, thread: task.thread }))?.at(-1);
+    if (span !== undefined && span.last === undefined && journal.adopt !== undefined) {
+      // Another host works on it. Should that one be dead, its heir will say so.
+      this.#store.add(scope.key, task);
+      void task.join(span.first).then(() => this.#store.end(task, clock.now()));
+      return task;
+    }
     const last = await task.recover();
     if (last === undefined || this.#store.isExpired(last)) return undefined;
     const known = this.#store.get(scope.key, taskId);

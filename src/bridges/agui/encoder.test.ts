@@ -6,7 +6,7 @@ import type { SubagentChange, SubagentEvent } from "../../delegation/events.js";
 import { chooseEncoder, createEncoder, encodeFrame, type SubagentEncoding } from "./encoder.js";
 import type { ThreadEntry, ThreadEvent } from "./event.js";
 
-const ENCODINGS: SubagentEncoding[] = ["custom", "native"];
+const ENCODINGS: SubagentEncoding[] = ["custom", "native", "activity", "tool"];
 const PARENT = { threadId: "thread-1", cancelledOutcome: false };
 const entryOf = (event: ThreadEntry["event"]): ThreadEntry => ({
   cursor: "7",

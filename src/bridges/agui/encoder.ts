@@ -6,14 +6,16 @@ import { encodeCustom } from "./custom-encoder.js";
 import { type AguiEvent, custom, type Encode, type ThreadEntry } from "./event.js";
 import { encodeNative } from "./native-encoder.js";
 import { encodeParent, type ParentEncoding } from "./parent-encoder.js";
+import { encodeTool } from "./tool-encoder.js";
 
 /** How subagents are told to a reader. */
-export type SubagentEncoding = "custom" | "native" | "activity";
+export type SubagentEncoding = "custom" | "native" | "activity" | "tool";
 
 const SUBAGENTS: Record<SubagentEncoding, (event: SubagentEvent) => AguiEvent> = {
   custom: encodeCustom,
   native: encodeNative,
   activity: encodeActivity,
+  tool: encodeTool,
 };
 
 /** The names of all encodings, for those who may choose. */

@@ -83,11 +83,14 @@ describe("case 087: any run with any delegations side by side is valid", () => {
     ["custom", "1.0.0"],
     ["native", "1.0.0"],
     ["activity", "1.0.0"],
+    ["tool", "1.0.0"],
     ["custom", "0.0.59"],
     ["native", "0.0.59"],
     ["activity", "0.0.59"],
+    ["tool", "0.0.59"],
     ["custom", "0.0.58"],
     ["activity", "0.0.58"],
+    ["tool", "0.0.58"],
   ])("%s for a client of %s", async (encoding, version) => {
     const encode = createEncoder(encoding, { threadId: "thread-1", cancelledOutcome: version === "1.0.0" });
     await fc.assert(

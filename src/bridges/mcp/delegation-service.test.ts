@@ -4,9 +4,10 @@ import { FakeRemote } from "../../../test/support/fake-remote.js";
 import { connectTo } from "../../../test/support/mcp-bench.js";
 import { createToken } from "../../core/ids.js";
 import { RemoteRegistry } from "../../delegation/registry.js";
+import { MCP_SERVER_NAME } from "../../delegation/server-name.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { createDelegateTool } from "./delegate-tool.js";
-import { createDelegationService, MCP_SERVER_NAME } from "./delegation-service.js";
+import { createDelegationService } from "./delegation-service.js";
 import { McpEndpoint } from "./endpoint.js";
 
 async function setup() {

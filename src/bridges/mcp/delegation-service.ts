@@ -4,13 +4,11 @@ import type { DelegatingRun } from "../../delegation/delegating-run.js";
 import type { Delegator } from "../../delegation/delegator.js";
 import type { RemoteDirectory } from "../../delegation/directory.js";
 import type { RemoteRegistry } from "../../delegation/registry.js";
+import { MCP_SERVER_NAME } from "../../delegation/server-name.js";
 import { DelegationToolset } from "./delegation-toolset.js";
 import type { McpEndpoint } from "./endpoint.js";
 import type { McpToolset } from "./tool.js";
 import { type CatalogOptions, ToolCatalog } from "./tool-catalog.js";
-
-/** Name of the MCP server inside a parent; reserved. */
-export const MCP_SERVER_NAME = "a2a-subagents";
 
 /** What a client's hard limit is set to beyond the longest delegation, in milliseconds, so that the host's deadline comes first. */
 const CLIENT_MARGIN_MS = 60_000;
@@ -35,9 +33,11 @@ export interface DelegationServiceOptions {
    * drives would ask the same person twice.
    */
   readonly elicitation?: boolean;
-  /** What else the host knows of a run: whose it is, and what led to it. */
+  /** Runs whose parent is not driven: they may get other tools, and their client's person is asked in any case. */
+  readonly external?: { readonly has: (runId: string) => boolean; readonly catalog: ToolCatalog };
   /** Gets the tools of a run when it begins, for parents that are served otherwise than by the endpoint. */
   readonly opened?: (runId: string, toolset: McpToolset) => void;
+  /** What else the host knows of a run: whose it is, and what led to it. */
   readonly describeRun?: (run: RunContext) => Omit<DelegatingRun, "runId" | "thread">;
 }
 
@@ -68,9 +68,11 @@ export function createDelegationService(options: DelegationServiceOptions): RunS
       const described = describeRun?.(run) ?? {};
       const delegations = delegator.openRun({ runId, thread, ...described });
       const directory = registry.forTenant(described.tenant);
-      const toolset = new DelegationToolset(delegations, catalogOf(directory), {
+      const external = options.external?.has(runId) ? options.external : undefined;
+      const catalog = external?.catalog ?? catalogOf(directory);
+      const toolset = new DelegationToolset(delegations, catalog, {
         clock,
-        elicitation,
+        elicitation: elicitation || external !== undefined,
         ...defined({ budgetMs: syncBudgetMs }),
       });
       options.opened?.(runId, toolset);

@@ -84,8 +84,8 @@ export class DelegationToolset implements McpToolset {
   }
 
   async #delegate(call: McpCall): Promise<DelegationResult> {
-    const { tool, input, callId, cancelled } = call;
-    const incoming = { tool, input, ...defined({ callId }) };
+    const { tool, input, callId, cancelled, traceparent } = call;
+    const incoming = { tool, input, ...defined({ callId, traceparent }) };
     const request = this.#request(tool, input);
     const known = callId === undefined ? undefined : this.delegations.ofCall(callId)?.identity.delegationId;
     const wait = this.#becomesTask(call) ? { cancelled, budgetMs: 0 } : this.#wait(call, known);

@@ -1,11 +1,9 @@
 import {
   bearerAuthChallengeResponse,
-  createMcpHandler,
   hostHeaderValidationResponse,
   isJsonContentType,
   isLegacyRequest,
   localhostAllowedHostnames,
-  type McpHttpHandler,
   OAuthError,
   OAuthErrorCode,
   originValidationResponse,
@@ -15,8 +13,8 @@ import {
   verifyBearerToken,
 } from "@modelcontextprotocol/server";
 import type { Clock } from "../../core/clock.js";
-import { LegacySessions } from "./legacy-sessions.js";
-import { RunServer } from "./run-server.js";
+import { type Admitted, type GuestDoor, GuestSessions } from "./guest-sessions.js";
+import { createRunEntry, MAX_BODY, type RunEntry } from "./run-entry.js";
 import { RunTokens } from "./run-tokens.js";
 import type { McpToolset } from "./tool.js";
 
@@ -28,18 +26,9 @@ export interface McpEndpointOptions {
   readonly version: string;
   /** Protocol trouble that no caller sees; never holds a token. */
   readonly onError?: (error: Error) => void;
+  /** Lets in clients that no run of this host started. */
+  readonly guests?: GuestDoor;
 }
-
-interface RunEntry {
-  readonly server: RunServer;
-  readonly modern: McpHttpHandler;
-  readonly legacy: LegacySessions;
-}
-
-/** Characters of a request's body; a prompt of a megabyte fits. */
-const MAX_BODY = 4 * 1_048_576;
-/** SSE comments against idle proxies. They are no progress to any client. */
-const KEEP_ALIVE_MS = 15_000;
 
 /**
  * The MCP endpoint of a host: one URL, a bearer token per run, both protocol eras. Clients of 2026-07-28 (Claude Code) get a
@@ -48,9 +37,11 @@ const KEEP_ALIVE_MS = 15_000;
 export class McpEndpoint {
   readonly #runs = new RunTokens<RunEntry>();
   readonly #open = new Set<RunEntry>();
+  readonly #guests: GuestSessions | undefined;
 
   constructor(private readonly options: McpEndpointOptions) {
     preloadSchemas();
+    this.#guests = options.guests && new GuestSessions(options.guests, options);
   }
 
   /** Opens the endpoint to the holder of `token`. */
@@ -58,22 +49,8 @@ export class McpEndpoint {
     token: string,
     toolset: McpToolset,
   ): { toolsChanged(): void; revoke(): void; close(): Promise<void> } {
-    const onError = this.options.onError ?? (() => undefined);
-    const server = new RunServer(toolset, { ...this.options, onError });
-    const modern = createMcpHandler(({ era }) => server.create(era), {
-      legacy: "reject",
-      // Any other mode answers headers late, and Claude Code gives up on a silent call after 60 s.
-      responseMode: "sse",
-      keepAliveMs: KEEP_ALIVE_MS,
-      maxRequestBodySize: MAX_BODY,
-      onerror: onError,
-    });
-    const legacy = new LegacySessions(server, {
-      clock: this.options.clock,
-      keepAliveMs: KEEP_ALIVE_MS,
-      maxBodySize: MAX_BODY,
-    });
-    const entry: RunEntry = { server, modern, legacy };
+    const entry = createRunEntry(toolset, this.options);
+    const { server, modern, legacy } = entry;
     const revoke = this.#runs.add(token, entry);
     this.#open.add(entry);
     return {
@@ -100,14 +77,14 @@ export class McpEndpoint {
       hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
       originValidationResponse(request, []);
     if (foreign !== undefined) return foreign;
-    let entry: RunEntry;
+    let holder: RunEntry | Admitted;
     try {
-      entry = await this.#authorise(request.headers.get("authorization"));
+      holder = await this.#authorise(request.headers.get("authorization"));
     } catch {
       // The same answer for a token that is missing, wrong or stale: nobody learns what exists.
       return bearerAuthChallengeResponse(notValid());
     }
-    if (request.method !== "POST") return entry.legacy.handle(request, undefined);
+    if (request.method !== "POST") return this.#answer(holder, request, undefined, "legacy");
     if (!isJsonContentType(request.headers.get("content-type")))
       return rpcError(415, -32000, "Content-Type must be application/json");
     const body = await readBody(request);
@@ -118,24 +95,35 @@ export class McpEndpoint {
     } catch {
       return rpcError(400, -32700, "Parse error");
     }
-    if (!isModernCall(parsed) && (await isLegacyRequest(request, parsed)))
-      return entry.legacy.handle(request, parsed);
-    return entry.modern.fetch(request, { parsedBody: parsed });
+    const legacy = !isModernCall(parsed) && (await isLegacyRequest(request, parsed));
+    return this.#answer(holder, request, parsed, legacy ? "legacy" : "modern");
   };
+
+  #answer(
+    holder: RunEntry | Admitted,
+    request: Request,
+    parsedBody: unknown,
+    era: "modern" | "legacy",
+  ): Promise<Response> {
+    if (typeof holder === "function") return holder(request, parsedBody, era);
+    if (era === "legacy") return holder.legacy.handle(request, parsedBody);
+    return holder.modern.fetch(request, { parsedBody });
+  }
 
   /** Closes what runs left open. */
   async close(): Promise<void> {
+    this.#guests?.close();
     await Promise.allSettled(
       [...this.#open].flatMap(({ modern, legacy }) => [modern.close(), legacy.close()]),
     );
   }
 
-  async #authorise(header: string | null): Promise<RunEntry> {
-    let found: RunEntry | undefined;
+  async #authorise(header: string | null): Promise<RunEntry | Admitted> {
+    let found: RunEntry | Admitted | undefined;
     await verifyBearerToken(header, {
       verifier: {
         verifyAccessToken: async (token) => {
-          found = this.#runs.find(token);
+          found = this.#runs.find(token) ?? this.#guests?.admit(token);
           if (found === undefined) throw notValid();
           // The SDK insists on an expiry; the token ends with its run, whenever that is.
           return { token: "", clientId: "run", scopes: [], expiresAt: Number.POSITIVE_INFINITY };

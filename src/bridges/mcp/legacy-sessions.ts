@@ -31,6 +31,7 @@ export class LegacySessions {
       readonly clock: Clock;
       readonly keepAliveMs: number;
       readonly maxBodySize: number;
+      readonly sessionEnded?: () => void;
     },
   ) {}
 
@@ -87,6 +88,7 @@ export class LegacySessions {
       session.gone?.cancel();
       events.close();
       if (transport.sessionId !== undefined) this.#sessions.delete(transport.sessionId);
+      this.options.sessionEnded?.();
     };
     await mcp.connect(transport);
     return session;

@@ -1,11 +1,14 @@
+import { defined } from "../../core/defined.js";
 import type { CreateId } from "../../core/ids.js";
 import type { DriverEvent } from "../../core/run-event.js";
-import { MCP_SERVER_NAME } from "./delegation-service.js";
+import { MCP_SERVER_NAME } from "../../delegation/server-name.js";
 import type { McpAnswer, McpCall, McpQuestion, McpTask, McpTasks, McpTool, McpToolset } from "./tool.js";
 
 /** A toolset whose calls are told as the tool calls of a run, for a parent that is not driven and tells nothing itself. */
 export class ObservedToolset implements McpToolset {
   readonly tasks?: McpTasks;
+  /** The ids of calls whose client sends none. */
+  readonly #ids = new WeakMap<McpCall, string>();
 
   constructor(
     private readonly toolset: McpToolset,
@@ -20,13 +23,15 @@ export class ObservedToolset implements McpToolset {
   }
 
   progress(call: McpCall): string {
-    return this.toolset.progress(call);
+    const callId = call.callId ?? this.#ids.get(call);
+    return this.toolset.progress({ ...call, ...defined({ callId }) });
   }
 
   async call(call: McpCall): Promise<McpAnswer | McpQuestion | { readonly task: McpTask }> {
     // A later round of a call was told with the first.
     if (call.answers !== undefined) return this.toolset.call(call);
     const { tool, input, callId: toolCallId = this.createId("call") } = call;
+    this.#ids.set(call, toolCallId);
     this.emit({
       type: "tool.start",
       toolCallId,

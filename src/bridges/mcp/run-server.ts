@@ -13,6 +13,7 @@ import {
 import { z } from "zod";
 import type { Clock, Timer } from "../../core/clock.js";
 import { defined } from "../../core/defined.js";
+import { parseTraceparent } from "../../delegation/trace-context.js";
 import { elicitRequest, serveTasks, TASKS_EXTENSION, taskResult, toolResult } from "./protocol.js";
 import type { McpCall, McpQuestion, McpTool, McpToolset } from "./tool.js";
 
@@ -97,7 +98,7 @@ export class RunServer {
       takesTask: declaresTasks(context),
       ...(typeof callId === "string" ? { callId } : {}),
       ...(typeof hint === "string" ? { hint } : {}),
-      ...defined({ answers }),
+      ...defined({ answers, traceparent: parseTraceparent(meta.traceparent) }),
     };
     const beat = this.#beat(context, meta.progressToken, () => this.toolset.progress(call));
     try {

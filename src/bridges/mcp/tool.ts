@@ -18,6 +18,8 @@ export interface McpCall {
   readonly input: unknown;
   /** The program's own id of the tool call, when it sends one. */
   readonly callId?: string;
+  /** W3C trace context of the call, from the `traceparent` in its `_meta`. */
+  readonly traceparent?: string;
   /** Aborts when the client takes the call back. A lost connection or a client's own time limit does not abort it. */
   readonly cancelled: AbortSignal;
   /** The client can show a form to its person. */

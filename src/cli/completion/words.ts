@@ -31,7 +31,10 @@ export function wordsOf(program: Command): CommandWords[] {
     choices:
       command.name() === "help"
         ? names
-        : command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+        : [
+            ...command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []),
+            ...command.commands.map((sub) => sub.name()),
+          ],
   }));
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { notFound } from "../http-error.js";
@@ -18,6 +18,11 @@ const POLICY =
 
 /** The built page: `dist/console` of this package, for the sources and for the build alike. */
 const FOLDER = fileURLToPath(new URL("../../../dist/console/", import.meta.url));
+
+/** Whether the page was built with this package. */
+export function hasConsole(): boolean {
+  return existsSync(join(FOLDER, "index.html"));
+}
 
 /** Serves the console. Its few files are read once; only what was there then can be asked for. */
 export function consoleRoutes(app: HostApp): void {

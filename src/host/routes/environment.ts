@@ -10,7 +10,9 @@ import type { RemoteRegistry } from "../../delegation/registry.js";
 import type { Journal } from "../../journal/journal.js";
 import type { HostedFace } from "../a2a-host.js";
 import type { Principal } from "../authoriser.js";
+import type { Commands } from "../commands.js";
 import { HttpError } from "../http-error.js";
+import type { Presence } from "../presence.js";
 import type { Runs } from "../runs.js";
 
 /** What the routes work with. */
@@ -19,6 +21,9 @@ export interface RouteEnvironment {
   /** An agent's name in lineages, by its key. */
   readonly identityOf: (agent: string) => string;
   readonly runs: Runs;
+  /** Stops and answers what runs here or at another host. */
+  readonly commands: Commands;
+  readonly presence: Presence;
   readonly journal: Journal<ThreadEvent>;
   readonly delegator: Delegator;
   readonly registry: RemoteRegistry;

@@ -36,13 +36,15 @@ export function eventRoutes(app: HostApp, environment: RouteEnvironment): void {
     const input = parseRunInput(await jsonBody(context));
     const thread = threadKey(context.get("principal"), input.threadId);
     const after = cursorOf(context);
-    const record = (await runs.recall(thread, input.runId)) ?? start(context, thread, input);
-    return stream(context, environment, {
-      ...input,
-      thread,
-      run: record,
-      after: after ?? before(await record.first),
+    let record = (await runs.recall(thread, input.runId)) ?? start(context, thread, input);
+    const first = await record.first.catch(async (error: unknown) => {
+      // Asked twice, and another host was quicker: it is the same run.
+      const elsewhere = await runs.recall(thread, input.runId);
+      if (elsewhere === undefined) throw error;
+      record = elsewhere;
+      return elsewhere.first;
     });
+    return stream(context, environment, { ...input, thread, run: record, after: after ?? before(first) });
   });
 
   app.get("/threads/:threadId/events", (context) => {
@@ -90,7 +92,7 @@ function stream(context: HostContext, environment: RouteEnvironment, options: St
     ...defined({ requested, preferred: subagents, protocolVersion }),
   });
   const closed = new AbortController();
-  const left = environment.runs.reading(thread);
+  const left = environment.presence.reading(thread);
   const last = through ?? run?.last;
   const frames = eventFrames(journal, {
     thread,

@@ -24,7 +24,7 @@ const decisionBody = z.strictObject({
 
 /** Routes that show and stop runs and delegations, and answer approvals. */
 export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
-  const { runs, delegator, artifacts, journal } = environment;
+  const { runs, commands, delegator, artifacts, journal } = environment;
 
   const findRun = async (context: HostContext): Promise<RunRecord> => {
     const record = await runs.recallById(context.req.param("runId") ?? "", (thread) =>
@@ -56,10 +56,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   app.post("/runs/:runId/cancel", async (context) => {
     const { reason } = parse(cancelBody, await jsonBody(context));
     const record = await findRun(context);
-    void record.run?.cancel(reason ?? "user");
-    // What goes on without its run stops as well.
-    for (const { identity } of delegator.list(record))
-      delegator.cancel(identity.delegationId, reason ?? "user");
+    await commands.cancelRun(record, reason ?? "user");
     return context.json({ runId: record.runId, status: record.status }, 202);
   });
 
@@ -75,7 +72,8 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   app.post("/delegations/:id/cancel", async (context) => {
     const { reason } = parse(cancelBody, await jsonBody(context));
     const { state } = await findDelegation(context.get("principal"), context.req.param("id"));
-    delegator.cancel(state.identity.delegationId, reason ?? "user");
+    if (state.phase !== "over")
+      await commands.cancelDelegation(state.identity.delegationId, reason ?? "user");
     return context.json({ delegationId: state.identity.delegationId, status: statusOf(state) }, 202);
   });
 
@@ -83,7 +81,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
     const { text, data } = parse(inputBody, await jsonBody(context));
     const { state } = await findDelegation(context.get("principal"), context.req.param("id"));
     const answer = { ...defined({ text, data }) };
-    await delegator.reply(state.identity.delegationId, answer);
+    await commands.answer(state.identity.delegationId, answer);
     return context.json({ delegationId: state.identity.delegationId }, 202);
   });
 
@@ -93,8 +91,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
       decision,
       ...defined({ message, input }),
     };
-    const mine = runs.active((thread) => owns(context.get("principal"), thread));
-    if (mine.some(({ run }) => run?.decide(context.req.param("id"), answer)))
+    if (await commands.decide(context.get("principal"), context.req.param("id"), answer))
       return context.json({ decision }, 202);
     throw new HttpError(
       409,

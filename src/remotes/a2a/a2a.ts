@@ -18,7 +18,7 @@ import { capText } from "../http/words.js";
 import { type Connection, Connector } from "./connection.js";
 import { describeFailure, type Failure, isTaskNotFound } from "./failure.js";
 import { type A2aOptions, checkOptions } from "./options.js";
-import { TaskRun } from "./task-run.js";
+import { TaskRun, type TaskToFollow } from "./task-run.js";
 import { isFinal, stateWord } from "./words.js";
 
 /** Characters of what a card says of its agent. */
@@ -86,7 +86,32 @@ class A2aRemote implements RemoteAgent {
     };
   }
 
-  async *start(task: RemoteTask, signal: AbortSignal): AsyncGenerator<RemoteSignal, void, undefined> {
+  start(task: RemoteTask, signal: AbortSignal): AsyncGenerator<RemoteSignal, void, undefined> {
+    const { contextId } = task;
+    return this.#follow(
+      contextId === undefined ? task : { ...task, contextId: this.#veil.real(contextId) },
+      signal,
+    );
+  }
+
+  reattach(
+    { taskId, contextId, run }: RemoteTaskReference,
+    task: Pick<RemoteTask, "delegationId" | "messageId">,
+    signal: AbortSignal,
+  ): AsyncGenerator<RemoteSignal, void, undefined> {
+    const real = (name: string) => this.#veil.real(name);
+    const reference = {
+      taskId: real(taskId),
+      ...(contextId === undefined ? {} : { contextId: real(contextId) }),
+    };
+    return this.#follow({ ...task, ...defined({ run }) }, signal, reference);
+  }
+
+  async *#follow(
+    task: TaskToFollow,
+    signal: AbortSignal,
+    reference?: RemoteTaskReference,
+  ): AsyncGenerator<RemoteSignal, void, undefined> {
     let connection: Connection;
     try {
       connection = await this.#connector.connect(signal);
@@ -96,7 +121,12 @@ class A2aRemote implements RemoteAgent {
     }
     const { clock = systemClock, random = Math.random, limits = {} } = this.#options;
     const names = new Set<string>();
-    const run = new TaskRun(
+    let run: TaskRun | undefined;
+    const named = (taskId: string) => {
+      names.add(taskId);
+      if (run !== undefined) this.#runs.set(taskId, run);
+    };
+    run = new TaskRun(
       {
         agent: this.key,
         channel: connection.channel,
@@ -107,13 +137,12 @@ class A2aRemote implements RemoteAgent {
         quietMs: limits.quietMs ?? DEFAULT_QUIET_MS,
         redact: (text) => this.#connector.redact(text),
         describe: (error) => this.#failure(error, connection),
-        named: (taskId) => {
-          names.add(taskId);
-          this.#runs.set(taskId, run);
-        },
+        named,
       },
-      task.contextId === undefined ? task : { ...task, contextId: this.#veil.real(task.contextId) },
+      task,
+      reference,
     );
+    if (reference !== undefined) named(reference.taskId);
     this.#open.add(run);
     const content = new ContentVeil(this.#connector.redact);
     try {

@@ -24,6 +24,8 @@ export interface StreamMapperOptions {
    * `false` for an agent that is polled: what it says is given whole with its end, because pieces of it would look like a stream.
    */
   readonly streaming?: boolean;
+  /** The remote's names of a task that is known already. */
+  readonly reference?: RemoteTaskReference;
 }
 
 /** What gemini-cli says of a task that it parked when its client was gone; it asks nobody anything. */
@@ -66,6 +68,8 @@ export class StreamMapper {
     this.#streaming = options.streaming ?? true;
     this.#tools = new ToolTraffic(this.#redact);
     this.#artifacts = new ArtifactAssembler(this.#tools);
+    this.#taskId = options.reference?.taskId;
+    this.#contextId = options.reference?.contextId;
   }
 
   /** A final signal was given; nothing may follow. */

@@ -3,7 +3,7 @@ import { type Clock, sleep, type Timer, withinTime } from "../../core/clock.js";
 import { defined } from "../../core/defined.js";
 import { TroupeError } from "../../core/errors.js";
 import type { DelegationErrorCode } from "../../delegation/events.js";
-import type { RemoteInput, RemoteSignal, RemoteTask } from "../../delegation/remote.js";
+import type { RemoteInput, RemoteSignal, RemoteTask, RemoteTaskReference } from "../../delegation/remote.js";
 import { WireError } from "../../wire/errors.js";
 import { abortable, withOwnSignal } from "../http/own-signal.js";
 import { resendAfter } from "../http/resend.js";
@@ -33,6 +33,10 @@ export interface TaskRunSetup {
   readonly named: (taskId: string) => void;
 }
 
+/** A task that is sent, or one that was. */
+export type TaskToFollow = Pick<RemoteTask, "delegationId" | "messageId" | "run" | "traceparent"> &
+  Partial<RemoteTask>;
+
 /** How the reading of one source ended. */
 type SourceEnd =
   | { readonly type: "over" }
@@ -56,7 +60,8 @@ const IDLE_SUBSCRIPTIONS = 2;
  */
 export class TaskRun {
   readonly #setup: TaskRunSetup;
-  readonly #task: RemoteTask;
+  readonly #task: TaskToFollow;
+  #resumed = false;
   readonly #mapper: StreamMapper;
   readonly #call = new AbortController();
   #stopped = false;
@@ -72,11 +77,19 @@ export class TaskRun {
   /** Since when nothing has changed; set by a loss. */
   #quietSince: number | undefined;
 
-  constructor(setup: TaskRunSetup, task: RemoteTask) {
+  /** @param reference a task that was started before: it is followed, and nothing is sent. */
+  constructor(setup: TaskRunSetup, task: TaskToFollow, reference?: RemoteTaskReference) {
     this.#setup = setup;
     this.#task = task;
     this.#canSubscribe = setup.streaming;
-    this.#mapper = new StreamMapper({ redact: setup.redact, streaming: setup.streaming });
+    const { redact, streaming } = setup;
+    this.#mapper = new StreamMapper({ redact, streaming, ...defined({ reference }) });
+    if (reference === undefined) return;
+    this.#resumed = true;
+    // As after any loss: what the task holds at its end counts, and it must not stay as it is for ever.
+    this.#losses = 1;
+    this.#announced = true;
+    this.#quietSince = setup.clock.now();
   }
 
   /** The task's signals; the last one is final or `disconnected`, unless `signal` aborts. */
@@ -148,7 +161,7 @@ export class TaskRun {
   }
 
   async *#follow(): AsyncGenerator<RemoteSignal, void, undefined> {
-    const source = yield* this.#start();
+    const source = yield* this.#resumed ? this.#regain() : this.#start();
     let current: Source | undefined = source;
     while (current !== undefined) {
       const end: SourceEnd = yield* this.#read(current);
@@ -168,7 +181,7 @@ export class TaskRun {
   async *#start(): AsyncGenerator<RemoteSignal, Source | undefined> {
     const { clock, streaming, random, describe } = this.#setup;
     for (let attempt = 1; ; attempt++) {
-      const events = this.#send(sendRequest(this.#task, !streaming));
+      const events = this.#send(sendRequest(this.#task as RemoteTask, !streaming));
       try {
         const first = await events.next();
         if (!first.done) return { events, first: first.value };

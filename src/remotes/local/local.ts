@@ -75,7 +75,8 @@ class LocalAgent implements RemoteAgent {
 
   async *start(task: RemoteTask, signal: AbortSignal): AsyncGenerator<RemoteSignal, void, undefined> {
     if (signal.aborted) return;
-    const { delegationId, messageId, metadata, contextId = `${THREAD}${this.key}-${randomUUID()}` } = task;
+    const { delegationId, messageId, traceparent, contextId = `${THREAD}${this.key}-${randomUUID()}` } = task;
+    const metadata = { ...task.metadata, ...defined({ traceparent }) };
     const runId = `${delegationId}-run`;
     let started: LocalRun;
     try {

@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { start } from "../cli/troupe.js";
+import { noRedis } from "../support/redis-server.js";
+import { startBrowser } from "./browser.js";
+
+const MAIN = fileURLToPath(new URL("../../examples/two-hosts/main.js", import.meta.url));
+
+describe.skipIf(noRedis !== undefined)(`examples/two-hosts${noRedis ? ` (${noRedis})` : ""}`, () => {
+  it("a page survives the kill of the host that works for it, and loses nothing", async () => {
+    await using example = start(process.execPath, [MAIN, "--scripted"], {
+      cwd: tmpdir(),
+      env: { PORT: "0" },
+    });
+    await example.says("Console");
+    const pids = [...example.stdout.matchAll(/kill -9 (\d+)/g)].map(([, pid]) => Number(pid));
+    const [, url = ""] = /Console +(\S+)/.exec(example.stdout) ?? [];
+    await using browser = await startBrowser();
+    await using opened = await browser.open(url);
+    const words = Array.from({ length: 60 }, (_, index) => `word${index}`);
+    await opened.send(`#say ${words.join(" ")}`);
+    await opened.card().getByText("word5").waitFor();
+    // It is the one that has a program at work.
+    const owner = pids.find((pid) => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8") !== "");
+    process.kill(owner ?? 0, "SIGKILL");
+    await opened.runIs("host stopped");
+    await opened.card().locator(".state", { hasText: "Done" }).waitFor();
+    await expect.poll(async () => (await opened.card().textContent()) ?? "").toContain("word59");
+    await example.says("another one is started");
+    example.child.kill("SIGTERM");
+    expect(await example.exit).toBe(0);
+  });
+});
