@@ -49,6 +49,7 @@ export function createConfiguredHost(
     subAgents,
     ...defined({ a2a: shownAgents(config) }),
     ...defined({ toolset, syncBudgetMs, probeTimeoutMs, publicUrl: config.serve?.publicUrl }),
+    ...defined({ maxActiveRuns: config.serve?.maxActiveRuns }),
     ...defined({ journal: storage?.journal, artifacts: storage?.artifacts }),
     ...overrides,
     policy: {

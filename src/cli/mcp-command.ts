@@ -54,11 +54,20 @@ async function bridge(file: string): Promise<number> {
   try {
     const token = ensureWorkspaceToken(workspace);
     const { signal } = gone;
-    const host =
-      (await findWorkspaceHost(workspace, { token, signal })) ?? (await started(file, token, signal));
-    if (host === undefined || gone.signal.aborted) return EXIT.done;
-    const streams = { input, output: process.stdout };
-    if (await joinHost(host, { ...streams, token, signal })) return EXIT.done;
+    const join = async () => {
+      const host =
+        (await findWorkspaceHost(workspace, { token, signal })) ?? (await started(file, token, signal));
+      if (host === undefined || signal.aborted) return true;
+      return joinHost(host, { input, output: process.stdout, token, signal });
+    };
+    // One that is about to end for want of work may be found, and not be there any more.
+    const isUnreachable = (error: unknown) =>
+      error instanceof TroupeError && error.code === "host_unreachable";
+    const left = await join().catch((error: unknown) => {
+      if (isUnreachable(error)) return join();
+      throw error;
+    });
+    if (left) return EXIT.done;
     throw new TroupeError("host_closed", "The workspace's host has ended. Start the client's server again.");
   } finally {
     process.stdin.unpipe(input);

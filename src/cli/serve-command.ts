@@ -71,7 +71,11 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
           ),
         ]),
       // Whoever comes from now on has to start another one.
-      { ...defined({ idle: stopped }), stopping: () => workspace.release() },
+      {
+        ...defined({ idle: stopped }),
+        stopping: () => workspace.release(),
+        drainMs: (loaded.config.serve?.drainSeconds ?? DRAIN_S) * 1_000,
+      },
     );
     return EXIT.done;
   } catch (error) {
@@ -81,6 +85,9 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
     workspace.release();
   }
 }
+
+/** How long what runs may go on after SIGTERM, in seconds. */
+const DRAIN_S = 10;
 
 /** How long a host in the background lasts without a run or a client, in seconds. */
 const BACKGROUND_IDLE_S = 600;

@@ -197,6 +197,19 @@ const shape = z.strictObject({
         .describe(
           "Where others reach the host: for files that go to remotes by reference, and for agent cards.",
         ),
+      drainSeconds: z
+        .number()
+        .min(0)
+        .max(3_600)
+        .optional()
+        .describe(
+          "How long what runs may go on after SIGTERM, in seconds; 10 by default, 0 cancels at once.",
+        ),
+      maxActiveRuns: z
+        .int()
+        .min(1)
+        .optional()
+        .describe("Runs at once, each with a program of its own; 100 by default."),
     })
     .optional()
     .describe("Where troupe serve listens."),

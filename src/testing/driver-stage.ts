@@ -184,10 +184,5 @@ export function answeringTool(summary: string): ToolServerTool {
   };
 }
 
-/** Resolves when the event loop has gone round until `holds`. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
-}
-
 /** Adds a check to a list, to be run on a stage of its own. */
 export type AddCheck = (name: string, check: (stage: DriverStage) => Promise<void>) => void;

@@ -68,7 +68,7 @@ it("--port goes before the config's, and a config may be anywhere", async () => 
   expect(await command.exit).toBe(0);
 });
 
-it("SIGTERM cancels what runs, tells its readers, and ends cleanly", async () => {
+it("SIGINT cancels what runs, tells its readers, and ends cleanly", async () => {
   await using remote = await startRemote();
   await using folder = await makeFolder();
   await folder.configure({ cardUrl: remote.cardUrl, config: { serve: { port: 0 } } });
@@ -86,7 +86,7 @@ it("SIGTERM cancels what runs, tells its readers, and ends cleanly", async () =>
   const frames: Frame[] = [];
   for await (const frame of framesOf(response)) {
     frames.push(frame);
-    if (frame.event.name === "subagent.text.delta") command.child.kill("SIGTERM");
+    if (frame.event.name === "subagent.text.delta") command.child.kill("SIGINT");
   }
   expect(await command.exit).toBe(0);
   expect(command.stderr).toContain("Stopping: cancelling what still runs.");
@@ -97,4 +97,36 @@ it("SIGTERM cancels what runs, tells its readers, and ends cleanly", async () =>
   });
   expect(await remote.cancels()).toHaveLength(1);
   expect(await isGone(folder.claudePid())).toBe(true);
+});
+
+it("SIGTERM lets what runs end, takes nothing new, and waits no longer than its bound", async () => {
+  await using remote = await startRemote();
+  await using folder = await makeFolder();
+  const post = (url: string, runId: string, content: string) =>
+    fetch(`${url}/agents/claude/run`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ threadId: runId, runId, messages: [{ id: "m", role: "user", content }] }),
+    });
+  for (const [drainSeconds, end] of [
+    [30, { text: expect.stringContaining("Two.") }],
+    [0.2, { status: "cancelled", reason: "the host is closing" }],
+  ] as const) {
+    await folder.configure({ cardUrl: remote.cardUrl, config: { serve: { port: 0, drainSeconds } } });
+    await using command = troupe(["serve", "--json"], { cwd: folder.path });
+    await command.says("}\n");
+    const url = String(command.lines[0]?.url);
+    const frames: Frame[] = [];
+    for await (const frame of framesOf(
+      await post(url, `r${drainSeconds}`, "#say One.\n#delay 1500\n#say Two."),
+    )) {
+      frames.push(frame);
+      if (frame.event.name !== "subagent.text.delta" || command.child.killed) continue;
+      command.child.kill("SIGTERM");
+      await command.says("Stopping");
+      expect((await post(url, "late", "Hello")).status).toBe(503);
+    }
+    expect(frames.at(-1)?.event).toMatchObject({ type: "RUN_FINISHED", result: end });
+    expect(await command.exit).toBe(0);
+  }
 });

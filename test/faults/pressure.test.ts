@@ -7,8 +7,8 @@ import { noRedis } from "../support/redis-server.js";
 const RECONNECTS = 10_000;
 const AT_ONCE = 25;
 
-/** Twice what a host needs. What 10,000 connections left behind, at 5 kB each, would be too much for it. */
-const HEAP_MB = 64;
+/** What a busy host needs, and no more: if each connection left 8 kB behind, it would die of it. */
+const HEAP_MB = 110;
 
 /** Connects, reads the beginning or nothing at all, and is gone. */
 function breakOff(url: string, lastEventId: string, reads: boolean): Promise<void> {
@@ -27,9 +27,9 @@ function breakOff(url: string, lastEventId: string, reads: boolean): Promise<voi
 
 describe.skipIf(noRedis !== undefined)(`a host under pressure${noRedis ? ` (${noRedis})` : ""}`, () => {
   it(`${RECONNECTS} connections that are broken off leave nothing behind, and change nothing`, async () => {
-    await using fleet = await Fleet.start({}, { paceMs: 30 });
+    await using fleet = await Fleet.start({}, { paceMs: 200 });
     const host = await fleet.host({}, HEAP_MB);
-    const { threadId, response } = await ask(host, "#chunks 300");
+    const { threadId, response } = await ask(host, "#chunks 60");
     const running = collect(response);
     let left = RECONNECTS;
     const reconnect = async () => {

@@ -25,6 +25,7 @@ export class FollowedThread {
   #after: Cursor | undefined;
   #leave = new AbortController();
   #caughtUp = false;
+  #isGone = false;
 
   constructor(readonly options: FollowedOptions) {}
 
@@ -39,7 +40,7 @@ export class FollowedThread {
 
   /** All of it was read, and nothing of it goes on. */
   get isOver(): boolean {
-    return this.#caughtUp && this.#view.view.runs.every(isRunOver);
+    return this.#isGone || (this.#caughtUp && this.#view.view.runs.every(isRunOver));
   }
 
   /** Reads on from a host. @returns when the thread is left, or the host does not have it. */
@@ -48,6 +49,7 @@ export class FollowedThread {
     const leave = new AbortController();
     this.#leave = leave;
     this.#caughtUp = false;
+    this.#isGone = false;
     const onState = ({ status }: { readonly status: string }) => {
       if (status === "live") this.#caughtUp = true;
     };
@@ -63,6 +65,7 @@ export class FollowedThread {
       }
     } catch (error) {
       if (!(error instanceof ClientError)) throw error;
+      this.#isGone = true;
     }
   }
 

@@ -3,6 +3,7 @@ import type { ThreadFrame } from "../../client/event-stream.js";
 import type { ThreadListing } from "../../client/thread-listing.js";
 import type { RunView } from "../../client/view.js";
 import { sleep, systemClock } from "../../core/clock.js";
+import { errorText } from "../../core/errors.js";
 import { FollowedThread } from "./followed-thread.js";
 
 /** Shows what is watched. */
@@ -53,9 +54,9 @@ export class Watcher {
   async #look(host: string): Promise<void> {
     const { screen, signal, threadId } = this.options;
     const client = createClient({ baseUrl: host });
-    const listed = await client.listThreads(undefined, signal).catch(() => undefined);
+    const listed = await client.listThreads(undefined, signal).catch((error: unknown) => errorText(error));
     if (signal.aborted) return;
-    if (listed === undefined) return screen.note(`The host at ${host} does not answer. Waiting for it…`);
+    if (typeof listed === "string") return screen.note(`Waiting for the host at ${host}: ${listed}`);
     if (this.#host !== host) {
       this.#host = host;
       for (const thread of this.#followed.values()) this.#read(thread);
