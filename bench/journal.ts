@@ -2,10 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createMemoryJournal, type Journal, type ThreadEvent } from "../dist/index.js";
+import { createRedisJournal } from "../dist/redis.js";
 import { createSqliteJournal } from "../dist/sqlite.js";
 import { median, type Row, row } from "./measure.js";
+import { startRedis } from "./redis.js";
 
 const ENTRIES = 100_000;
+/** A run that goes on for very long. */
+const LONG = 1_000_000;
 /** Entries that arrive in one turn of the event loop. */
 const BURST = 50;
 /** Each entry by itself, as a reader that keeps up gets it: nothing is merged. */
@@ -27,7 +31,7 @@ const identity = {
 /** What most entries are: pieces of text, and a status now and then. */
 function eventAt(index: number): ThreadEvent {
   if (index === 0) return { type: "run.started", agent: "claude", messages: [] };
-  if (index === ENTRIES - 1) return { type: "run.finished", text: "" };
+  if (index === LONG - 1) return { type: "run.finished", text: "" };
   if (index % 50 === 0)
     return { ...identity, type: "subagent.status", status: "working", message: `step ${index}` };
   return {
@@ -38,15 +42,15 @@ function eventAt(index: number): ThreadEvent {
   };
 }
 
-async function append(journal: Journal<ThreadEvent>): Promise<number> {
+async function append(journal: Journal<ThreadEvent>, from = 0, to = ENTRIES): Promise<number> {
   const begin = performance.now();
-  for (let index = 0; index < ENTRIES; index += BURST) {
+  for (let index = from; index < to; index += BURST) {
     const burst = Array.from({ length: BURST }, (_, offset) =>
       journal.append({ thread: "/t", runId: identity.runId, event: eventAt(index + offset) }),
     );
     await Promise.all(burst);
   }
-  return ENTRIES / ((performance.now() - begin) / 1_000);
+  return (to - from) / ((performance.now() - begin) / 1_000);
 }
 
 async function replay(journal: Journal<ThreadEvent>): Promise<number> {
@@ -60,21 +64,29 @@ async function replay(journal: Journal<ThreadEvent>): Promise<number> {
 /** What the journals do: entries a second, written in small bursts and read from the beginning. */
 export async function journalRows(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "troupe-bench-"));
-  const rates = {
-    memory: { append: [] as number[], replay: [] as number[] },
-    sqlite: { append: [] as number[], replay: [] as number[] },
-  };
+  const none = () => ({ append: [] as number[], replay: [] as number[] });
+  const rates = { memory: none(), sqlite: none(), redis: none() };
+  const redis = await startRedis();
   try {
     for (let round = 0; round < 4; round++) {
       const file = join(folder, `${round}.db`);
       const journals = {
         memory: createMemoryJournal<ThreadEvent>(WHOLE),
         sqlite: await createSqliteJournal<ThreadEvent>({ file, ...WHOLE }),
+        ...(redis && {
+          redis: await createRedisJournal<ThreadEvent>({
+            url: redis.url,
+            prefix: `bench-${round}`,
+            ...WHOLE,
+          }),
+        }),
       };
-      for (const engine of ["memory", "sqlite"] as const) {
-        const appended = await append(journals[engine]);
-        const read = await replay(journals[engine]);
-        await journals[engine].close();
+      for (const engine of ["memory", "sqlite", "redis"] as const) {
+        const journal = journals[engine];
+        if (journal === undefined) continue;
+        const appended = await append(journal);
+        const read = await replay(journal);
+        await journal.close();
         // The first round warms up.
         if (round === 0) continue;
         rates[engine].append.push(appended);
@@ -82,9 +94,11 @@ export async function journalRows(): Promise<Row[]> {
       }
     }
   } finally {
+    redis?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
   const { memory, sqlite } = rates;
+  const growth = await growthRates();
   const target = "the rate asked for";
   const entries = `of ${ENTRIES.toLocaleString("en")} entries`;
   return [
@@ -104,6 +118,34 @@ export async function journalRows(): Promise<Row[]> {
       median(memory.replay),
       "memory",
     ),
+    ...(redis === undefined
+      ? []
+      : [
+          row(
+            "journal-append-redis",
+            `appending ${entries} to Redis`,
+            "1/s",
+            median(rates.redis.append),
+            median(memory.append),
+            "memory",
+          ),
+          row(
+            "journal-replay-redis",
+            `replay ${entries} from Redis`,
+            "1/s",
+            median(rates.redis.replay),
+            median(memory.replay),
+            "memory",
+          ),
+        ]),
+    row(
+      "journal-growth",
+      "the last 100,000 of a run of 1,000,000 entries, in memory",
+      "1/s",
+      growth.last,
+      growth.first,
+      "its first 100,000",
+    ),
     row(
       "journal-sqlite-target",
       `replay ${entries} from SQLite`,
@@ -121,4 +163,17 @@ export async function journalRows(): Promise<Row[]> {
       target,
     ),
   ];
+}
+
+/** Entries a second at the beginning and at the end of a run of a million. */
+async function growthRates(): Promise<{ first: number; last: number }> {
+  const warm = createMemoryJournal<ThreadEvent>();
+  await append(warm);
+  await warm.close();
+  const journal = createMemoryJournal<ThreadEvent>({ maxItemsPerThread: 2 * LONG });
+  const first = await append(journal, 0, ENTRIES);
+  await append(journal, ENTRIES, LONG - ENTRIES);
+  const last = await append(journal, LONG - ENTRIES, LONG);
+  await journal.close();
+  return { first, last };
 }

@@ -5,6 +5,7 @@ import { crowdRows } from "./crowd.js";
 import { deltaRows } from "./deltas.js";
 import { endRows } from "./endings.js";
 import { faceRows } from "./faces.js";
+import { hostRows } from "./hosts.js";
 import { journalRows } from "./journal.js";
 import type { Row } from "./measure.js";
 import { turnRows } from "./turns.js";
@@ -17,6 +18,7 @@ const GROUPS: Record<string, () => Promise<Row[]>> = {
   journal: journalRows,
   face: faceRows,
   turn: turnRows,
+  host: hostRows,
 };
 
 const { values } = parseArgs({ options: { json: { type: "boolean" }, only: { type: "string" } } });
