@@ -218,7 +218,7 @@ describe.skipIf(CODEX_MISSING !== undefined)(CODEX_MISSING ?? "the real Codex", 
 
   test("cases 011, 024, 028: the program is killed in mid-delegation", async () => {
     await using host = await startCodexHost({ script: once(delegate("call_A", "#say Busy.\n#hang")) });
-    const frames = await onFirstWords(host, async () => process.kill(trackedGroups()[0] ?? 0, "SIGKILL"));
+    const frames = await onFirstWords(host, async () => process.kill(Number(trackedGroups()[0]), "SIGKILL"));
     await verify(frames);
     const ended = expectOrdered(frames, "call_A");
     expect(frames.map(nameOf)).toContain("CUSTOM(subagent.cancelled)");

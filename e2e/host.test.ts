@@ -259,7 +259,7 @@ describe.each([{ legacy: false }, { legacy: true }])("MCP legacy: $legacy", ({ l
       script: once(delegate("toolu_A", "#say Busy.\n#hang")),
       legacy,
     });
-    const frames = await onFirstWords(host, async () => process.kill(trackedGroups()[0] ?? 0, "SIGKILL"));
+    const frames = await onFirstWords(host, async () => process.kill(Number(trackedGroups()[0]), "SIGKILL"));
     await verify(frames);
     const ended = expectOrdered(frames, "toolu_A");
     expect(frames.map(nameOf)).toContain("CUSTOM(subagent.cancelled)");

@@ -10,26 +10,26 @@ const remote = await startScriptedAgent({ name: "Research Agent", paceMs: 40 });
 const redis = process.env.REDIS_URL === undefined ? await startRedis() : undefined;
 const redisUrl = process.env.REDIS_URL ?? redis?.url ?? "";
 
-/** @type {Map<number, number>} ports of the hosts, by process */
+/** @type {Map<import("node:child_process").ChildProcess, number>} hosts that are up, with their ports */
 const hosts = new Map();
 
 async function startHost() {
   const args = [redisUrl, remote.cardUrl, ...(scripted ? ["--scripted"] : [])];
   const child = fork(new URL("./host.js", import.meta.url), args);
   const [{ port }] = await once(child, "message");
-  hosts.set(child.pid ?? 0, port);
+  hosts.set(child, port);
   console.log(`Host      http://127.0.0.1:${port}   stop it with: kill -9 ${child.pid}`);
   child.once("exit", () => {
-    hosts.delete(child.pid ?? 0);
+    hosts.delete(child);
     if (stopping) return;
     console.log(`Host ${child.pid} is gone; another one is started.`);
     void startHost();
   });
-  return child;
 }
 
 let stopping = false;
-const children = [await startHost(), await startHost()];
+await startHost();
+await startHost();
 const balancer = createBalancer(() => [...hosts.values()]).listen(
   Number(process.env.PORT ?? 4100),
   "127.0.0.1",
@@ -45,8 +45,12 @@ async function stop() {
   stopping = true;
   balancer.closeAllConnections();
   balancer.close();
-  for (const pid of hosts.keys()) process.kill(pid, "SIGTERM");
-  await Promise.all(children.map((child) => child.exitCode ?? child.signalCode ?? once(child, "exit")));
+  await Promise.all(
+    [...hosts.keys()].map((child) => {
+      child.kill("SIGTERM");
+      return once(child, "exit");
+    }),
+  );
   await remote.close();
   redis?.stop();
   process.exit();

@@ -7,7 +7,7 @@ import { defined } from "../core/defined.js";
 import type { DriverDescription } from "../core/driver.js";
 import { programEnvironment } from "../core/environment.js";
 import { isOlder } from "../drivers/codex/protocol.js";
-import { configuredDriver, permissionsOf } from "./config-host.js";
+import { configuredDriver, permissionsOf } from "./config-agents.js";
 import { type KnownProgram, knownPrograms } from "./known-programs.js";
 import { askVersion, findProgram } from "./program-version.js";
 

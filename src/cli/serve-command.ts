@@ -5,6 +5,8 @@ import { defined } from "../core/defined.js";
 import type { Host } from "../host/host.js";
 import { workspaceOf } from "./bridge/bridge-file.js";
 import { createConfiguredHost } from "./config-host.js";
+import { ConfigParts } from "./config-parts.js";
+import { reloadOnChange } from "./config-reload.js";
 import { configuredTelemetry } from "./config-telemetry.js";
 import { EXIT } from "./exit-code.js";
 import { createProgress } from "./progress.js";
@@ -35,14 +37,21 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
       "There is no troupe.config.json here. `troupe init` writes one; or try `troupe demo`.",
     );
   }
-  const config = await loadConfig(file, process.env);
-  // The bridge's own file lies in a folder of its workspace.
-  const loaded = { ...config, folder: workspaceOf(config.file) };
-  if (!background) requireAgents(loaded);
+  const load = async () => {
+    const config = await loadConfig(file, process.env);
+    // The bridge's own file lies in a folder of its workspace.
+    const found = { ...config, folder: workspaceOf(config.file) };
+    if (!background) requireAgents(found);
+    return found;
+  };
+  const loaded = await load();
   const workspace = workspaceServing(loaded, options.grace === undefined ? undefined : options.grace * 1_000);
   const telemetry = configuredTelemetry(loaded.config.telemetry);
   const overrides = defined({ workspace: workspace.options, telemetry });
-  const host = await createConfiguredHost(loaded, overrides, await openServingStorage(loaded));
+  const storage = await openServingStorage(loaded);
+  const parts = new ConfigParts(storage?.threads);
+  const host = await createConfiguredHost(loaded, overrides, storage, parts);
+  let stopReloading = () => {};
   try {
     const { url } = await listen(host, loaded, options);
     const progress = createProgress();
@@ -57,6 +66,8 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
       console.error(
         `troupe: the host at ${other.url} serves this workspace's external parents; this one does not.`,
       );
+    const say = (line: string) => console.error(`troupe: ${line}`);
+    stopReloading = reloadOnChange({ host, parts, loaded, load, say });
     const idle = options.idleEnd ?? (background ? BACKGROUND_IDLE_S : undefined);
     const stopped = idle === undefined ? undefined : untilIdle(host, idle * 1_000);
     await serveUntilStopped(
@@ -73,7 +84,10 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
       // Whoever comes from now on has to start another one.
       {
         ...defined({ idle: stopped }),
-        stopping: () => workspace.release(),
+        stopping: () => {
+          stopReloading();
+          workspace.release();
+        },
         drainMs: (loaded.config.serve?.drainSeconds ?? DRAIN_S) * 1_000,
       },
     );
@@ -82,6 +96,7 @@ export async function serveCommand(options: ServeOptions): Promise<number> {
     await host.close();
     throw error;
   } finally {
+    stopReloading();
     workspace.release();
   }
 }

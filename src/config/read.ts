@@ -1,4 +1,4 @@
-import { access, constants, readFile } from "node:fs/promises";
+import { access, constants, readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type ParseError, parse as parseJsonc, printParseErrorCode } from "jsonc-parser";
@@ -59,9 +59,11 @@ async function readModule(file: string, clock: Clock): Promise<unknown> {
   const keepAlive = setInterval(() => undefined, 2 ** 30);
   let module: { readonly module: Readonly<Record<string, unknown>> } | undefined;
   try {
-    const loading = import(pathToFileURL(file).href).then((loaded: Readonly<Record<string, unknown>>) => ({
-      module: loaded,
-    }));
+    // A module that was changed is another one.
+    const { mtimeMs } = await stat(file);
+    const loading = import(`${pathToFileURL(file).href}?changed=${mtimeMs}`).then(
+      (loaded: Readonly<Record<string, unknown>>) => ({ module: loaded }),
+    );
     module = await withinTime(clock, MODULE_MS, loading);
   } catch (error) {
     throw new ConfigError(`${file} could not be run: ${errorText(error)}`, error);

@@ -18,6 +18,7 @@ import type {
   RemoteTaskReference,
 } from "./remote.js";
 import { buildResult, type DelegationResult } from "./result.js";
+import { SilenceWatch } from "./silence-watch.js";
 
 /** What an active delegation works with. */
 export interface ActiveDelegationSetup {
@@ -40,8 +41,6 @@ const SHOW_AFTER_MS = 250;
 const ID_WAIT_MS = 2_000;
 /** How long the stream of a remote that has ended may stay open. */
 const DRAIN_MS = 1_000;
-/** A timer that fires so late was asleep with its machine, or the clock was set: that is no silence of a remote. */
-const LATE_MS = 5_000;
 const WATCH_FIRST_MS = 500;
 const WATCH_LONGEST_MS = 5_000;
 
@@ -77,8 +76,7 @@ export class ActiveDelegation {
   #content: RecordedContent | undefined;
   #surrendered = false;
   #followed = false;
-  #heardAt = 0;
-  #silence: Timer | undefined;
+  readonly #silence: SilenceWatch;
   #drain: Timer | undefined;
 
   constructor(
@@ -96,6 +94,14 @@ export class ActiveDelegation {
     this.#whenAccepted = new Promise((resolve) => {
       this.#accepted = resolve;
     });
+    const { clock, policy } = setup;
+    const reason = `The remote agent sent nothing for ${Math.round(policy.idleTimeoutMs / 1_000)} s.`;
+    this.#silence = new SilenceWatch({
+      clock,
+      limitMs: policy.idleTimeoutMs,
+      expected: () => this.#state.question === undefined && this.#state.stop === undefined,
+      silent: () => this.apply({ type: "stop", cause: "deadline", reason }),
+    });
   }
 
   get state(): DelegationState {
@@ -105,6 +111,10 @@ export class ActiveDelegation {
   /** Whether it goes on when its run ends by itself. */
   get outlivesRun(): boolean {
     return this.setup.policy.onRunEnd === "detach" && this.#state.stop === undefined;
+  }
+
+  get remote(): RemoteAgent {
+    return this.setup.remote;
   }
 
   /** Whether another process could go on with it. */
@@ -222,7 +232,7 @@ export class ActiveDelegation {
         }),
       ),
     );
-    this.#watchSilence();
+    this.#silence.start();
     void this.#follow(follow);
   }
 
@@ -261,7 +271,7 @@ export class ActiveDelegation {
   async #follow(start: () => AsyncIterable<RemoteSignal> | Iterable<RemoteSignal>): Promise<void> {
     try {
       for await (const said of start()) {
-        this.#heardAt = this.setup.clock.now();
+        this.#silence.heard();
         if (this.#state.phase === "over") break;
         const signal = this.#content === undefined ? said : this.#content.fresh(said);
         if (signal === undefined) continue;
@@ -287,29 +297,6 @@ export class ActiveDelegation {
       this.#followed = true;
       this.#drain?.cancel();
     }
-  }
-
-  /** Looks once in a while how long the remote has been silent, rather than moving a timer with each signal. */
-  #watchSilence(): void {
-    const { clock, policy } = this.setup;
-    this.#heardAt = clock.now();
-    let due = clock.now() + policy.idleTimeoutMs;
-    const check = () => {
-      if (this.#state.phase !== "new" && this.#state.phase !== "working") return;
-      // Waiting for an answer is no silence of the remote.
-      const now = clock.now();
-      const set = now - due > LATE_MS || now < this.#heardAt;
-      if (this.#state.question !== undefined || set) this.#heardAt = now;
-      const left = this.#heardAt + policy.idleTimeoutMs - now;
-      if (left > 0) {
-        due = now + left;
-        this.#silence = clock.timer(left, check);
-        return;
-      }
-      const reason = `The remote agent sent nothing for ${Math.round(policy.idleTimeoutMs / 1_000)} s.`;
-      this.apply({ type: "stop", cause: "deadline", reason });
-    };
-    this.#silence = clock.timer(policy.idleTimeoutMs, check);
   }
 
   async #collectRest(): Promise<void> {
@@ -344,7 +331,7 @@ export class ActiveDelegation {
       case "end":
         for (const timer of this.#timers) timer.cancel();
         this.#questionTimer?.cancel();
-        this.#silence?.cancel();
+        this.#silence.cancel();
         if (!this.#watchOn) this.#watch.abort("over");
         void this.#recorded
           .catch(() => undefined)

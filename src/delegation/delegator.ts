@@ -10,7 +10,7 @@ import type { DelegationState } from "./delegation-state.js";
 import type { DelegationErrorCode, SubagentEvent } from "./events.js";
 import { Permits } from "./permits.js";
 import type { RemoteRegistry } from "./registry.js";
-import type { RemoteInput } from "./remote.js";
+import type { RemoteAgent, RemoteInput } from "./remote.js";
 import { RunDelegations } from "./run-delegations.js";
 import type { StartingDelegation } from "./trace-context.js";
 
@@ -88,6 +88,12 @@ export class Delegator {
   /** The stream of a thread's run ends: what goes on without its run leaves nothing open there. */
   detachAll(thread: string): void {
     for (const delegation of this.#detached.get(thread) ?? []) delegation.apply({ type: "detach" });
+  }
+
+  /** Resolves when no delegation that goes on now works with a remote any more. */
+  async free(remote: RemoteAgent): Promise<void> {
+    const working = [...this.#active.values()].filter((delegation) => delegation.remote === remote);
+    await Promise.all(working.map(({ gone }) => gone));
   }
 
   /** Another process has taken over a run: its delegations end here, and their remotes go on. */

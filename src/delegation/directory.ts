@@ -47,7 +47,7 @@ export class PartialDirectory implements RemoteDirectory {
   }
 
   keys(): string[] {
-    return [...this.#keys];
+    return [...this.#keys].filter((key) => this.whole.get(key) !== undefined);
   }
 
   state(key: string): RemoteState | undefined {

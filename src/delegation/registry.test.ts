@@ -144,3 +144,52 @@ describe("probing", () => {
     expect(second?.closed).toBe(true);
   });
 });
+
+describe("replace", () => {
+  it("keeps what is known of who stays, forgets who goes, and tells both who listens and the caller", async () => {
+    const { registry, remotes } = setup("a", "b");
+    const [a = new FakeRemote(), b] = remotes;
+    await registry.probe(1_000);
+    const part = registry.forTenant("t");
+    const heard = vi.fn();
+    registry.onChange(heard);
+    const version = registry.version;
+    const other = new FakeRemote("b");
+    expect(registry.replace([{ remote: other }, { remote: a, policy: { maxArtifacts: 1 } }])).toEqual([b]);
+    expect(heard).toHaveBeenCalledTimes(1);
+    expect(registry.version).toBeGreaterThan(version);
+    expect(registry.states().map(({ key, status }) => [key, status])).toEqual([
+      ["b", "unknown"],
+      ["a", "ready"],
+    ]);
+    expect(registry.get("a")?.policy.maxArtifacts).toBe(1);
+    expect(registry.replace([{ remote: a }])).toEqual([other]);
+    expect(part.keys()).toEqual(["a"]);
+    expect(registry.forTenant("t").keys()).toEqual(["a"]);
+  });
+
+  it("what cannot be used changes nothing", () => {
+    const { registry } = setup("a");
+    const twice = [{ remote: new FakeRemote("b") }, { remote: new FakeRemote("b") }];
+    expect(() => registry.replace(twice)).toThrow(/"b"/);
+    expect(registry.keys()).toEqual(["a"]);
+  });
+
+  it("a late word of who has gone is not taken for one of who came", async () => {
+    const { registry, remote } = setup("a");
+    let answer = (): void => undefined;
+    const late = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const { onDescribe } = remote;
+    remote.onDescribe = async (asked) => {
+      await late;
+      return onDescribe(asked);
+    };
+    const asked = registry.describe("a", signal);
+    registry.replace([{ remote: new FakeRemote("a") }]);
+    answer();
+    await asked;
+    expect(registry.state("a")).toMatchObject({ status: "unknown" });
+  });
+});

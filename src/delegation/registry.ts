@@ -7,6 +7,12 @@ import type { RemoteAgent, RemoteDescription } from "./remote.js";
 
 const KEY = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
+/** A remote agent as a host has it, with its own part of the policy. */
+export interface RegisteredRemote {
+  readonly remote: RemoteAgent;
+  readonly policy?: Partial<DelegationPolicy>;
+}
+
 /** The agents that this host curates. The model can name nothing else. */
 export class RemoteRegistry implements RemoteDirectory {
   /** By the keys that they show; there are no more than ways to choose from what the host configured. */
@@ -18,24 +24,50 @@ export class RemoteRegistry implements RemoteDirectory {
   readonly #listeners = new Set<() => void>();
   #version = 0;
 
-  /** @throws TroupeError `invalid_input` for a key that is used twice, or that could not be part of a tool's name. */
+  /** @throws TroupeError as {@link replace}. */
   constructor(
-    remotes: readonly { readonly remote: RemoteAgent; readonly policy?: Partial<DelegationPolicy> }[],
+    remotes: readonly RegisteredRemote[],
     private readonly clock: Clock,
   ) {
+    this.replace(remotes);
+  }
+
+  /**
+   * Puts other remotes in the place of those that there are; what is known of one that stays is kept.
+   * @returns those that are no longer there. Delegations may still be at work with them; closing them is the caller's.
+   * @throws TroupeError `invalid_input` for a key that is used twice, or that could not be part of a tool's name; nothing is changed.
+   */
+  replace(remotes: readonly RegisteredRemote[]): RemoteAgent[] {
+    const next = new Map<string, RemoteEntry>();
     for (const { remote, policy } of remotes) {
-      const { key, protocol } = remote;
+      const { key } = remote;
       if (!KEY.test(key)) {
         throw new TroupeError(
           "invalid_input",
           `"${key}" cannot be an agent's name: letters, digits, "-" and "_", at most 64.`,
         );
       }
-      if (this.#entries.has(key))
-        throw new TroupeError("invalid_input", `Two remote agents are named "${key}".`);
-      this.#entries.set(key, { remote, policy: resolvePolicy(policy) });
-      this.#states.set(key, { key, protocol, status: "unknown" });
+      if (next.has(key)) throw new TroupeError("invalid_input", `Two remote agents are named "${key}".`);
+      next.set(key, { remote, policy: resolvePolicy(policy) });
     }
+    const gone: RemoteAgent[] = [];
+    for (const [key, { remote }] of this.#entries) {
+      if (next.get(key)?.remote === remote) continue;
+      gone.push(remote);
+      this.#states.delete(key);
+      this.#changedFrom.delete(key);
+    }
+    this.#entries.clear();
+    for (const [key, entry] of next) {
+      this.#entries.set(key, entry);
+      if (!this.#states.has(key))
+        this.#states.set(key, { key, protocol: entry.remote.protocol, status: "unknown" });
+    }
+    // Who has kept a part of it has kept names that may mean others by now.
+    this.#directories.clear();
+    this.#version++;
+    for (const listener of this.#listeners) listener();
+    return gone;
   }
 
   /** What exists for a tenant. The same object for all who see the same. */
@@ -64,7 +96,7 @@ export class RemoteRegistry implements RemoteDirectory {
   }
 
   states(): RemoteState[] {
-    return [...this.#states.values()];
+    return this.keys().flatMap((key) => this.#states.get(key) ?? []);
   }
 
   /** Grows whenever more, or something else, is known of a remote. */
@@ -96,14 +128,15 @@ export class RemoteRegistry implements RemoteDirectory {
     if (entry === undefined)
       throw new TroupeError<DelegationErrorCode>("agent_not_found", `There is no agent "${key}".`);
     const { protocol } = entry.remote;
+    const isCurrent = () => this.#entries.get(key)?.remote === entry.remote;
     try {
       const description = await entry.remote.describe(signal);
-      this.#remember({ key, protocol, status: "ready", description });
+      if (isCurrent()) this.#remember({ key, protocol, status: "ready", description });
       return description;
     } catch (error) {
       const { description } = this.#states.get(key) ?? {};
       const known = description === undefined ? {} : { description };
-      if (!signal.aborted)
+      if (!signal.aborted && isCurrent())
         this.#remember({ key, protocol, status: "unreachable", problem: errorText(error), ...known });
       throw error;
     }

@@ -87,6 +87,28 @@ describe("createHost", () => {
   });
 });
 
+describe("update", () => {
+  it("what begins from now on has the new agents and sub-agents; who is no longer there is closed", async () => {
+    const { agent, requests } = agentOf(() => FINISHED);
+    const remote = new FakeRemote();
+    const host = await createHost({ agents: { one: agent } });
+    const servers = async (key: string) => {
+      await host.run(key, "Hello").run.result;
+      return requests.at(-1)?.mcpServers.map(({ name }) => name);
+    };
+    expect(await servers("one")).toEqual([]);
+    host.update({ agents: { two: agent }, subAgents: [remote] });
+    expect(await servers("two")).toEqual(["a2a-subagents"]);
+    expect(() => host.run("one", "Hello")).toThrow(/two/);
+    expect(() => host.update({ agents: {}, subAgents: [remote, remote] })).toThrow(/research/);
+    expect(await servers("two")).toEqual(["a2a-subagents"]);
+    host.update({ agents: { two: agent } });
+    expect(await servers("two")).toEqual([]);
+    await expect.poll(() => remote.closed).toBe(true);
+    await host.close();
+  });
+});
+
 describe("a journal that does not take the end of a run", () => {
   it.each(["in code", "over HTTP", "over HTTP, afterwards"])(
     "who reads the run gets what there is, and does not wait for ever: %s",

@@ -11,6 +11,7 @@ import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import { type CreateId, createId as defaultCreateId } from "../core/ids.js";
 import type { Run } from "../core/run.js";
+import type { RunService } from "../core/run-service.js";
 import type { ThreadChoice } from "../core/thread.js";
 import { ArtifactLinks } from "../delegation/artifact-links.js";
 import { type ArtifactStore, createMemoryArtifactStore } from "../delegation/artifacts.js";
@@ -20,13 +21,12 @@ import type { RemoteState } from "../delegation/directory.js";
 import { lineageOf } from "../delegation/lineage.js";
 import type { DelegationPolicy } from "../delegation/policy.js";
 import { RemoteRegistry } from "../delegation/registry.js";
-import type { RemoteAgent, RemoteInput } from "../delegation/remote.js";
+import type { RemoteInput } from "../delegation/remote.js";
 import { canTakeOver, takeOver } from "../delegation/takeover.js";
 import { parseTraceparent } from "../delegation/trace-context.js";
 import { endOrphans } from "../drivers/process/orphans.js";
 import type { Journal } from "../journal/journal.js";
 import { createMemoryJournal } from "../journal/memory-journal.js";
-import type { LocalRemote } from "../remotes/local/local-host.js";
 import { openHostTelemetry } from "../telemetry/host-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { VERSION } from "../version.js";
@@ -45,6 +45,7 @@ import { recordedRuns } from "./recorded-run.js";
 import { closeAbandoned, type Heir, type RecoveryOptions, watchAbandoned } from "./recovery.js";
 import { runEntries } from "./run-entries.js";
 import { Runs, type RunsOptions } from "./runs.js";
+import { type SubAgent, SubAgents } from "./sub-agents.js";
 import { WorkspaceDoor } from "./workspace-door.js";
 import { consoleUrl, WorkspaceRuns } from "./workspace-runs.js";
 import type { WorkspaceOptions } from "./workspace-token.js";
@@ -54,11 +55,7 @@ export interface HostOptions {
   /** Local agents by the key that routes name them with. */
   readonly agents: Readonly<Record<string, Agent>>;
   /** Agents that the local ones may call: remote ones, and others of this host. */
-  readonly subAgents?: readonly (
-    | RemoteAgent
-    | LocalRemote
-    | { readonly remote: RemoteAgent | LocalRemote; readonly policy?: Partial<DelegationPolicy> }
-  )[];
+  readonly subAgents?: readonly SubAgent[];
   /** Policy of all sub-agents; each one's own goes before it. */
   readonly policy?: Partial<DelegationPolicy>;
   /** In memory by default. */
@@ -144,6 +141,12 @@ export interface Host {
    * @throws TroupeError `invalid_input` on a host without sub-agents.
    */
   serveMcp(streams: McpStreams): Promise<void>;
+  /**
+   * Puts other agents and sub-agents in the place of those that there are. What runs goes on with the agent or remote that it began
+   * with; what begins from now on, a delegation of such a run too, gets the new ones. What A2A clients may call stays as it is.
+   * @throws TroupeError `invalid_input` for names that cannot be used; then nothing is changed.
+   */
+  update(next: Pick<HostOptions, "agents" | "subAgents" | "policy">): void;
   /** Asks all sub-agents what they are. Who does not answer is reported, and asked again when it is called. */
   probe(): Promise<RemoteState[]>;
   /**
@@ -171,23 +174,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const artifacts = options.artifacts ?? createMemoryArtifactStore();
   const agents = new Map(Object.entries(options.agents));
   const local = createLocalHost({ agents, journal, runs: () => runs });
-  const subAgents = (options.subAgents ?? []).map((entry) => {
-    const { remote, ...rest } = "remote" in entry ? entry : { remote: entry };
-    return { ...rest, remote: typeof remote === "function" ? remote(local) : remote };
-  });
-  const registry = new RemoteRegistry(
-    subAgents.map(({ remote, ...rest }) => ({
-      remote,
-      policy: { ...options.policy, ...("policy" in rest ? rest.policy : {}) },
-    })),
-    clock,
-  );
   const links = options.publicUrl === undefined ? undefined : new ArtifactLinks(sharedUrl(options.publicUrl));
-  const referring = registry.keys().find((key) => registry.get(key)?.policy.inputArtifacts === "reference");
-  if (referring !== undefined && links === undefined) {
-    const text = `"${referring}" gets files by reference: the host needs the publicUrl under which it is reached.`;
-    throw new TroupeError("invalid_input", text);
-  }
+  const subAgents = new SubAgents(local, links !== undefined);
+  const registry = new RemoteRegistry(subAgents.remotes(options.subAgents, options.policy), clock);
   const hostId = createId("host");
   const identityOf = (agent: string) => `${hostId}/${agent}`;
   const telemetry = await openHostTelemetry(options.telemetry ?? [], {
@@ -261,7 +250,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     onToolsChanged: (listener: () => void) => registry.onChange(listener),
   };
   const openExternal = async (serve: ServeGuest, graceMs: number): Promise<void> => {
-    if (services.length === 0)
+    if (registry.keys().length === 0)
       throw new TroupeError("invalid_input", "There are no sub-agents to give to an MCP client.");
     await external.open(serve, graceMs);
   };
@@ -277,31 +266,34 @@ export async function createHost(options: HostOptions): Promise<Host> {
     door && ((...connection) => door.upgrade(...connection)),
   );
   const mcpUrl = `http://127.0.0.1:${mcp.port}/mcp`;
-  const services =
-    subAgents.length === 0
-      ? []
-      : [
-          createDelegationService({
-            delegator,
-            registry,
-            endpoint,
-            url: mcpUrl,
-            tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
-            ...defined({ syncBudgetMs: options.syncBudgetMs }),
-            elicitation: options.elicitation ?? false,
-            opened: (runId, toolset) => external.opened(runId, toolset),
-            external: {
-              has: (runId) => external.has(runId),
-              catalog: externalTools,
-            },
-            describeRun: ({ thread, agent, metadata }) => ({
-              tenant: thread === undefined ? "" : tenantOf(thread),
-              agent: identityOf(agent),
-              lineage: lineageOf(metadata),
-              ...defined({ traceparent: parseTraceparent(metadata?.traceparent) }),
-            }),
-          }),
-        ];
+  const delegation = createDelegationService({
+    delegator,
+    registry,
+    endpoint,
+    url: mcpUrl,
+    tools: { toolset: options.toolset ?? "generic", shortcuts: options.shortcuts ?? [] },
+    ...defined({ syncBudgetMs: options.syncBudgetMs }),
+    elicitation: options.elicitation ?? false,
+    opened: (runId, toolset) => external.opened(runId, toolset),
+    external: {
+      has: (runId) => external.has(runId),
+      catalog: externalTools,
+    },
+    describeRun: ({ thread, agent, metadata }) => ({
+      tenant: thread === undefined ? "" : tenantOf(thread),
+      agent: identityOf(agent),
+      lineage: lineageOf(metadata),
+      ...defined({ traceparent: parseTraceparent(metadata?.traceparent) }),
+    }),
+  });
+  const services: RunService[] = [
+    {
+      name: delegation.name,
+      // Without sub-agents nothing changes for an agent.
+      attach: async (run) =>
+        registry.keys().length === 0 ? { detach: async () => undefined } : delegation.attach(run),
+    },
+  ];
   const record: RunsOptions["record"] = (thread, runId, event) =>
     observed({ thread, runId }, event, lateWork.recordRun(thread, runId, event));
   const recorded: RunsOptions["recorded"] = (...run) => recordedRuns(journal, ...run);
@@ -372,6 +364,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
     answer: (delegationId, input) => delegator.reply(delegationId, input),
     serveMcp: (streams) => openExternal(serveOnStreams(streams, clock), 0),
+    update(next) {
+      const gone = registry.replace(subAgents.remotes(next.subAgents, next.policy));
+      for (const remote of gone) void delegator.free(remote).then(() => remote.close());
+      for (const key of agents.keys()) if (!(key in next.agents)) agents.delete(key);
+      for (const [key, agent] of Object.entries(next.agents)) agents.set(key, agent);
+    },
     probe: () => registry.probe(options.probeTimeoutMs ?? 5_000),
     async listen({ hostname = "127.0.0.1", port = 4100 } = {}) {
       if (!isLoopback(hostname) && options.authorise === undefined) {

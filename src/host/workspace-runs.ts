@@ -92,6 +92,7 @@ export class WorkspaceRuns {
     const threadId = createId("thread");
     const workspace: WorkspaceView = {
       elsewhere: (id) => this.#elsewhere(session, id),
+      inherited: (id) => this.#inherited(session, id),
       recorded: (id) => this.#recorded(id),
       watchUrl: () => watchUrl(threadId),
     };
@@ -135,11 +136,16 @@ export class WorkspaceRuns {
       going.look?.();
       return going.toolset;
     }
-    const toolset = this.#others.get(run.runId) ?? this.#toolsetOf(run);
-    this.#others.set(run.runId, toolset);
-    const [oldest] = this.#others.keys();
-    if (this.#others.size > MAX_OTHERS && oldest !== undefined) this.#others.delete(oldest);
-    return toolset;
+    return this.#toolsetOf(run);
+  }
+
+  /** As {@link #elsewhere}, for a delegation whose run only the journal knows. */
+  async #inherited(session: WorkspaceSession, delegationId: string): Promise<McpToolset | undefined> {
+    const { delegator, runs } = this.options;
+    const run = delegator.get(delegationId)?.run;
+    if (run === undefined || run.runId === session.runId()) return undefined;
+    const record = await runs().recall(run.thread, run.runId);
+    return record?.agent === EXTERNAL_AGENT ? this.#toolsetOf(run) : undefined;
   }
 
   /** The answer of a delegation that an earlier process of this workspace ended. */
@@ -158,6 +164,12 @@ export class WorkspaceRuns {
 
   #toolsetOf(run: DelegatingRun): McpToolset {
     const { delegator, catalog, clock } = this.options;
-    return new DelegationToolset(delegator.openRun(run), catalog, { clock, elicitation: true });
+    const known = this.#others.get(run.runId);
+    if (known !== undefined) return known;
+    const toolset = new DelegationToolset(delegator.openRun(run), catalog, { clock, elicitation: true });
+    this.#others.set(run.runId, toolset);
+    const [oldest] = this.#others.keys();
+    if (this.#others.size > MAX_OTHERS && oldest !== undefined) this.#others.delete(oldest);
+    return toolset;
   }
 }

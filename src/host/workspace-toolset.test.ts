@@ -39,6 +39,7 @@ function toolset(name: string, line = `${name}: working`): McpToolset & { readon
 const other = toolset("other");
 const view = (watchUrl?: string): WorkspaceView => ({
   elsewhere: (id) => (id === "del-other" ? other : undefined),
+  inherited: async (id) => (id === "del-inherited" ? other : undefined),
   recorded: async (id) => {
     if (id === "del-broken") throw new Error("the journal is gone");
     return id === "del-old" ? ({ delegation_id: id, status: "failed" } as never) : undefined;
@@ -52,6 +53,7 @@ describe("the tools of an external run", () => {
   it.each([
     ["del-own", { by: "own" }],
     ["del-other", { by: "other" }],
+    ["del-inherited", { by: "other" }],
     ["del-old", { status: "failed", delegation_id: "del-old" }],
     ["del-broken", { by: "own" }],
   ])("find %s where it is", async (delegation_id, expected) => {
@@ -103,9 +105,7 @@ describe("the tools of a session", () => {
       "research: working",
     ]);
     const long = `http://127.0.0.1:4100/#thread=${"t".repeat(90)}`;
-    expect(session({ workspace: view(long) }).progress(call("x"))).toBe(
-      "Watch: http://127.0.0.1:4100/",
-    );
+    expect(session({ workspace: view(long) }).progress(call("x"))).toBe("Watch: http://127.0.0.1:4100/");
     expect(session({ workspace: view() }).progress(call("x"))).toBe("x: accepted");
     expect(session().progress(call("task_result"))).toBe("task_result: accepted");
   });

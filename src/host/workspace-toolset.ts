@@ -15,6 +15,8 @@ import type { DelegationResult } from "../delegation/result.js";
 export interface WorkspaceView {
   /** The tools that know a delegation which another run of the workspace began. */
   elsewhere(delegationId: string): McpToolset | undefined;
+  /** The same for one that this host has taken over from an earlier one. */
+  inherited(delegationId: string): Promise<McpToolset | undefined>;
   /** The answer of a delegation that an earlier host of the workspace ended. */
   recorded(delegationId: string): Promise<DelegationResult | undefined>;
   /** Where a person can watch; `undefined` when nowhere. */
@@ -45,7 +47,8 @@ export class WorkspaceToolset implements McpToolset {
   async call(call: McpCall): Promise<Reply> {
     const id = isHandleTool(call.tool) ? delegationIn(call.input) : undefined;
     if (id === undefined) return this.#shown(await this.own.call(call));
-    const other = this.workspace.elsewhere(id);
+    const inherited = () => this.workspace.inherited(id).catch(() => undefined);
+    const other = this.workspace.elsewhere(id) ?? (await inherited());
     if (other !== undefined) return this.#shown(await other.call(call));
     const recorded = await this.workspace.recorded(id).catch(() => undefined);
     if (recorded === undefined) return this.#shown(await this.own.call(call));

@@ -53,7 +53,8 @@ export async function connectBridge(
   });
   const client = new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
   await client.connect(transport);
-  const pid = transport.pid ?? 0;
+  const { pid } = transport;
+  if (pid === null) throw new Error("troupe mcp has ended");
   return {
     client,
     pid,

@@ -459,3 +459,26 @@ it("a delegation that an earlier host of the workspace ended is still told", asy
   await using next = await connectBridge(folder);
   expect(await next.call("task_result", { delegation_id })).toMatchObject({ summary: "Before." });
 });
+
+it("a delegation that a killed host had begun is told by the next one, which took it over", async () => {
+  await using folder = await makeWorkspace(remote, { ...GENERIC, syncBudgetMs: 50 });
+  await using host = await serveWorkspace(folder);
+  await using bridge = await connectBridge(folder);
+  const { delegation_id } = await bridge.call("delegate_to_agent", {
+    agent: "research",
+    objective: "#delay 6000\n#say It outlived its host.",
+  });
+  host.child.kill("SIGKILL");
+  await host.exit;
+  expect(await isGone(bridge.pid)).toBe(true);
+  await using next = await connectBridge(folder);
+  try {
+    expect(await next.call("task_result", { delegation_id, wait_seconds: 30 })).toMatchObject({
+      status: "completed",
+      summary: "It outlived its host.",
+    });
+  } finally {
+    await next.client.close();
+    await endHost(folder);
+  }
+});

@@ -5,7 +5,7 @@ import type { SubagentEvent } from "../../src/delegation/events.js";
 import { SseParser } from "../../src/wire/sse-reader.js";
 import { FUZZ_LIMIT_MS, fuzz, must, type Random } from "./fuzz.js";
 
-const encoders = (["custom", "native"] as const).map((mode) =>
+const encoders = (["custom", "native", "activity", "tool"] as const).map((mode) =>
   createEncoder(mode, { threadId: "t", cancelledOutcome: true }),
 );
 
@@ -68,7 +68,7 @@ function eventOf(random: Random): SubagentEvent {
 }
 
 it(
-  "every subagent event is one frame whose JSON is an AG-UI event, in both encodings",
+  "every subagent event is one frame whose JSON is an AG-UI event, in all encodings",
   async () => {
     const bytes = new TextEncoder();
     await fuzz<SubagentEvent>({
@@ -88,7 +88,7 @@ it(
         }
       },
     });
-    expect(encoders).toHaveLength(2);
+    expect(encoders).toHaveLength(4);
   },
   FUZZ_LIMIT_MS,
 );

@@ -139,11 +139,7 @@ class Guest {
 }
 
 /** Answers the requests of whoever came with a good token. */
-export type Admitted = (
-  request: Request,
-  parsedBody: unknown,
-  era: "modern" | "legacy",
-) => Promise<Response>;
+export type Admitted = (request: Request, parsedBody: unknown, era: "modern" | "legacy") => Promise<Response>;
 
 type OpenGuest = Promise<{ readonly guest: Guest; readonly entry: RunEntry }>;
 

@@ -90,7 +90,7 @@ export async function startScriptedAgent(options: ScriptedAgentOptions = {}): Pr
   return {
     url: ready.url,
     cardUrl: ready.card,
-    pid: child.pid ?? 0,
+    pid: Number(child.pid),
     seen: async () => (await fetch(`${ready.url}/__seen`)).json() as Promise<SeenCall[]>,
     close,
   };
