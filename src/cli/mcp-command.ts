@@ -8,7 +8,6 @@ import { ensureWorkspaceToken } from "../host/workspace-token.js";
 import { startBackgroundHost } from "./bridge/background-host.js";
 import { workspaceOf, writeBridgeFile } from "./bridge/bridge-file.js";
 import { joinHost } from "./bridge/join-host.js";
-import { createConfiguredHost } from "./config-host.js";
 import { EXIT } from "./exit-code.js";
 import { warnOfUnreachable } from "./serving.js";
 
@@ -85,6 +84,8 @@ async function started(config: string, token: string, signal: AbortSignal) {
 }
 
 async function serveAlone(file: string): Promise<number> {
+  // Whoever joins the workspace's host does without one, and is there sooner.
+  const { createConfiguredHost } = await import("./config-host.js");
   const loaded = await loadConfig(file, process.env);
   const toolset = loaded.config.subAgents?.options?.toolset ?? "skills";
   const host = await createConfiguredHost(loaded, { toolset });

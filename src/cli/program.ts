@@ -2,21 +2,11 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { TroupeError } from "../core/errors.js";
 import { JournalError } from "../journal/journal-error.js";
 import { VERSION } from "../version.js";
-import { agentsCommand } from "./agents-command.js";
-import { checkCommand } from "./check-command.js";
 import { SHELLS } from "./completion/script.js";
 import { agentKeys, completionCommand } from "./completion-command.js";
-import { demoCommand } from "./demo-command.js";
 import { EXIT } from "./exit-code.js";
-import { initCommand } from "./init-command.js";
 import { CLIENTS, type ClientName } from "./install/clients.js";
 import { knownPrograms } from "./known-programs.js";
-import { mcpCommand } from "./mcp-command.js";
-import { mcpInstallCommand, mcpRevokeCommand } from "./mcp-install-command.js";
-import { replayCommand } from "./replay-command.js";
-import { runCommand } from "./run-command.js";
-import { serveCommand } from "./serve-command.js";
-import { watchCommand } from "./watch-command.js";
 
 const CONFIG = "config file; by default troupe.config.json (or .jsonc, .yaml, .js) in this folder";
 
@@ -24,7 +14,7 @@ const CONFIG = "config file; by default troupe.config.json (or .jsonc, .yaml, .j
 const USAGE_CODES = new Set(["invalid_config", "authoriser_required", "agent_not_found", "invalid_input"]);
 
 /**
- * Runs one command.
+ * Runs one command. Its module is loaded only then: most of them need a whole host, and help and completion shall be quick.
  * @returns the exit code: 0 done, 1 failed, 2 bad usage or config, 130 cancelled.
  */
 export async function runCli(args: readonly string[]): Promise<number> {
@@ -46,6 +36,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--no-open", "only print the address (the default)")
     .option("--json", "print the addresses as one JSON line")
     .action(async (options) => {
+      const { demoCommand } = await import("./demo-command.js");
       exitCode = await demoCommand(options);
     });
 
@@ -68,6 +59,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .addOption(new Option("--background", "for external parents alone").hideHelp())
     .option("--json", "print the addresses as one JSON line")
     .action(async (options) => {
+      const { serveCommand } = await import("./serve-command.js");
       exitCode = await serveCommand(options);
     });
 
@@ -79,6 +71,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("-a, --agent <key>", "which agent of the config; by default its first one")
     .option("--json", "print one journal entry a line")
     .action(async (prompt: string[], options) => {
+      const { runCommand } = await import("./run-command.js");
       exitCode = await runCommand(prompt.join(" "), options);
     });
 
@@ -88,6 +81,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("-c, --config <file>", CONFIG)
     .option("--standalone", "without the workspace's host; what the client began ends with it")
     .action(async (options) => {
+      const { mcpCommand } = await import("./mcp-command.js");
       exitCode = await mcpCommand(options);
     });
   mcp
@@ -99,6 +93,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--dir <folder>", "folder of the project, or of Codex's own config")
     .option("--json", "print it as one JSON line")
     .action(async (client: ClientName, _options, command: Command) => {
+      const { mcpInstallCommand } = await import("./mcp-install-command.js");
       exitCode = await mcpInstallCommand(client, command.optsWithGlobals());
     });
   mcp
@@ -107,6 +102,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("-c, --config <file>", CONFIG)
     .option("--json", "print it as one JSON line")
     .action(async (_options, command: Command) => {
+      const { mcpRevokeCommand } = await import("./mcp-install-command.js");
       exitCode = await mcpRevokeCommand(command.optsWithGlobals());
     });
 
@@ -118,6 +114,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--thread <id>", "only this thread")
     .option("--json", "print one event a line")
     .action(async (options) => {
+      const { watchCommand } = await import("./watch-command.js");
       exitCode = await watchCommand(options);
     });
 
@@ -127,6 +124,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("-c, --config <file>", CONFIG)
     .option("--json", "print all of it as one JSON line")
     .action(async (options) => {
+      const { agentsCommand } = await import("./agents-command.js");
       exitCode = await agentsCommand(options);
     });
 
@@ -136,6 +134,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("-c, --config <file>", CONFIG)
     .option("--json", "print all of it as one JSON line")
     .action(async (options) => {
+      const { checkCommand } = await import("./check-command.js");
       exitCode = await checkCommand(options);
     });
 
@@ -155,6 +154,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--force", "overwrite a config that is there")
     .option("--json", "print the file and the config as one JSON line")
     .action(async (options) => {
+      const { initCommand } = await import("./init-command.js");
       exitCode = await initCommand(options);
     });
 
@@ -172,6 +172,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("--instant", "show it at once (the default)")
     .option("--json", "print one journal entry a line")
     .action(async (id: string, options) => {
+      const { replayCommand } = await import("./replay-command.js");
       exitCode = await replayCommand(id, options);
     });
 
