@@ -45,7 +45,7 @@ function suite(title, command, args, options) {
 }
 
 suite("tests", "npm", ["test", "--"]);
-suite("faults", "npm", ["run", "faults", "--"]);
+suite("faults", "npm", ["run", "faults", "--"], { env: { ...process.env, FAULT_SCHEDULES: "500" } });
 check("lint", "npm", ["run", "lint"]);
 check("types", "npm", ["run", "typecheck"]);
 check("package", "npm", ["run", "check:package"]);

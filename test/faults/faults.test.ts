@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, type ExpectStatic, it } from "vitest";
 import { type MarkedRun, markOf } from "../../src/drivers/process/orphans.js";
 import { endsOf } from "../support/fleet.js";
 import { type Frame, subagentText } from "../support/frames.js";
 import { noRedis } from "../support/redis-server.js";
 import { verify } from "../support/verify.js";
-import { type Outcome, Pair } from "./pair.js";
+import { Lanes } from "./lanes.js";
+import type { Outcome } from "./pair.js";
 import { type Schedule, scheduleOf } from "./schedule.js";
 
 // Schedules by seed; FAULT_SEED tries one alone, FAULT_SCHEDULES another number.
@@ -18,48 +19,28 @@ const seeds =
 describe.skipIf(noRedis !== undefined)(
   `two hosts, a browser, and what goes wrong${noRedis ? ` (${noRedis})` : ""}`,
   () => {
-    const pairs = new Map<string, Promise<Pair>>();
-    beforeAll(async () => {
-      for (const onRunEnd of ["cancel", "detach"] as const) pairs.set(onRunEnd, Pair.start(onRunEnd));
-      await Promise.all(pairs.values());
-    });
-    afterAll(async () => {
-      for (const pair of pairs.values()) await (await pair)[Symbol.asyncDispose]();
-    });
-    const play = async (schedule: Schedule) => {
-      const pair = await pairs.get(schedule.onRunEnd);
-      if (pair === undefined) throw new Error("there are no hosts");
-      await check(schedule, await pair.play(schedule));
-    };
+    const lanes = new Lanes();
+    afterAll(() => lanes[Symbol.asyncDispose]());
+    const play = (schedule: Schedule, expect: ExpectStatic) =>
+      lanes.use(schedule.onRunEnd, async (pair) => check(schedule, await pair.play(schedule), expect));
 
-    it.each(
-      seeds
-        .map((seed) => [seed, scheduleOf(seed)] as const)
-        .map(
-          ([seed, schedule]) =>
-            [
-              `seed ${seed}: ${schedule.fault} after ${schedule.after} frames, ${schedule.onRunEnd}`,
-              schedule,
-            ] as const,
-        ),
-    )("%s", (_title, schedule) => play(schedule));
+    const titled = seeds.map(scheduleOf).map((schedule) => {
+      const { seed, fault, after, onRunEnd } = schedule;
+      return [`seed ${seed}: ${fault} after ${after} frames, ${onRunEnd}`, schedule] as const;
+    });
+    it.concurrent.for(titled)("%s", ([, schedule], { expect }) => play(schedule, expect));
 
     // A scripted run whose host is killed after each of its frames.
     const plain = { seed: 0, prompt: "#say one.\n#artifact a.md 100\n#say two.", text: "one.two." };
-    it.each(Array.from({ length: FAULT_SEED === undefined ? 26 : 0 }, (_, index) => [index + 1] as const))(
-      "killed after frame %i",
-      (after) =>
-        play({
-          ...plain,
-          fault: "kill the host that runs it",
-          after,
-          onRunEnd: after % 2 === 0 ? "cancel" : "detach",
-        }),
-    );
+    const places = Array.from({ length: FAULT_SEED === undefined ? 26 : 0 }, (_, index) => index + 1);
+    it.concurrent.for(places)("killed after frame %i", (after, { expect }) => {
+      const onRunEnd = after % 2 === 0 ? "cancel" : "detach";
+      return play({ ...plain, fault: "kill the host that runs it", after, onRunEnd }, expect);
+    });
   },
 );
 
-async function check({ text, fault }: Schedule, outcome: Outcome): Promise<void> {
+async function check({ text, fault }: Schedule, outcome: Outcome, expect: ExpectStatic): Promise<void> {
   const { record, seen, delegations, threadId, runId, sent, status } = outcome;
   await verify(record);
   const ends = endsOf(record);

@@ -21,14 +21,17 @@ export class Pair implements AsyncDisposable {
   #one: Promise<HostProcess>;
   #two: Promise<HostProcess>;
 
-  private constructor(private readonly fleet: Fleet) {
+  private constructor(
+    private readonly fleet: Fleet,
+    readonly onRunEnd: Schedule["onRunEnd"],
+  ) {
     this.#one = fleet.host();
     this.#two = fleet.host();
   }
 
   static async start(onRunEnd: Schedule["onRunEnd"]): Promise<Pair> {
     const options = { policy: { onRunEnd, cancelTimeoutMs: 2_000 }, leaseMs: 700, takeoverMs: 200 };
-    return new Pair(await Fleet.start(options, { paceMs: 25 }));
+    return new Pair(await Fleet.start(options, { paceMs: 25 }), onRunEnd);
   }
 
   /** Runs a schedule to its end. */

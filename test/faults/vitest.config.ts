@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { LANES } from "./lanes.js";
 
 export default defineConfig({
   root: fileURLToPath(new URL("../..", import.meta.url)),
@@ -8,6 +9,7 @@ export default defineConfig({
     include: ["test/faults/**/*.test.ts"],
     globalSetup: ["test/global-setup.ts"],
     pool: "forks",
+    maxConcurrency: LANES,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
