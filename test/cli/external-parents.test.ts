@@ -461,13 +461,18 @@ it("a delegation that an earlier host of the workspace ended is still told", asy
 });
 
 it("a delegation that a killed host had begun is told by the next one, which took it over", async () => {
-  await using folder = await makeWorkspace(remote, { ...GENERIC, syncBudgetMs: 50 });
+  const policy = { onRunEnd: "detach" };
+  await using folder = await makeWorkspace(remote, { ...GENERIC, syncBudgetMs: 50, policy });
   await using host = await serveWorkspace(folder);
   await using bridge = await connectBridge(folder);
   const { delegation_id } = await bridge.call("delegate_to_agent", {
     agent: "research",
     objective: "#delay 6000\n#say It outlived its host.",
   });
+  // Before its remote has named its task, nobody could find it again.
+  await expect
+    .poll(async () => (await bridge.call("task_status", { delegation_id })).remote_task_id)
+    .toEqual(expect.any(String));
   host.child.kill("SIGKILL");
   await host.exit;
   expect(await isGone(bridge.pid)).toBe(true);
