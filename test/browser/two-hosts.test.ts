@@ -9,7 +9,9 @@ import { startBrowser } from "./browser.js";
 const MAIN = fileURLToPath(new URL("../../examples/two-hosts/main.js", import.meta.url));
 
 describe.skipIf(noRedis !== undefined)(`examples/two-hosts${noRedis ? ` (${noRedis})` : ""}`, () => {
-  it("a page survives the kill of the host that works for it, and loses nothing", async () => {
+  it("a page survives the kill of the host that works for it, and loses nothing", {
+    timeout: 120_000,
+  }, async () => {
     await using example = start(process.execPath, [MAIN, "--scripted"], {
       cwd: tmpdir(),
       env: { PORT: "0" },
