@@ -49,8 +49,10 @@ suite("faults", "npm", ["run", "faults", "--"], { env: { ...process.env, FAULT_S
 check("lint", "npm", ["run", "lint"]);
 check("types", "npm", ["run", "typecheck"]);
 check("package", "npm", ["run", "check:package"]);
+check("site", "npm", ["run", "docs"]);
 check("MCP conformance", "npm", ["run", "conformance"]);
 suite("real CLIs", "npm", ["run", "e2e", "--"]);
+suite("examples", "npm", ["run", "examples", "--"]);
 
 // The other Node that people use. The registry's package brings the program itself.
 const node = join(scratch, "node22");

@@ -386,6 +386,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     },
     busy: () => isBusy(runs, delegator, listeners),
     async drain(milliseconds) {
+      external.drain();
       await withinTime(clock, milliseconds, runs.drain());
     },
     async close() {

@@ -65,7 +65,8 @@ export class WorkspaceDoor {
       );
       if (head.length > 0) socket.unshift(head);
       await serve(toolset, signal);
-      over();
+      // What was answered last is still to be sent.
+      socket.end(over);
     });
     opening.then(over, () => {
       socket.end("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");

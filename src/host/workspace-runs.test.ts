@@ -55,10 +55,13 @@ class Bench {
         });
         // The call waits for its budget, or for an answer.
         await expect
-          .poll(async () => {
-            await this.clock.advance(100);
-            return answer;
-          })
+          .poll(
+            async () => {
+              await this.clock.advance(100);
+              return answer;
+            },
+            { interval: 2 },
+          )
           .toBeDefined();
         await call;
         return answer ?? {};
@@ -76,10 +79,13 @@ class Bench {
   async until(done: () => unknown): Promise<number> {
     const from = this.clock.now();
     await expect
-      .poll(async () => {
-        await this.clock.advance(100);
-        return Boolean(await done());
-      })
+      .poll(
+        async () => {
+          await this.clock.advance(100);
+          return Boolean(await done());
+        },
+        { interval: 2 },
+      )
       .toBe(true);
     return this.clock.now() - from;
   }

@@ -44,7 +44,8 @@ const MAX_OTHERS = 100;
  */
 export class WorkspaceRuns {
   readonly #runs = new Map<string, ExternalRun>();
-  readonly #sessions = new Set<WorkspaceSession>();
+  /** With what ends each. */
+  readonly #sessions = new Map<WorkspaceSession, AbortController>();
   /** What ends each session that is open, and when it is over. */
   readonly #open = new Map<AbortController, Promise<void>>();
   #closed = false;
@@ -73,11 +74,17 @@ export class WorkspaceRuns {
     if (this.#closed)
       return Promise.reject(new TroupeError("host_closed", "The host is closing.", { retryable: true }));
     const end = new AbortController();
-    const open = this.#serve(serve, graceMs, end.signal);
+    const open = this.#serve(serve, graceMs, end);
     this.#open.set(end, open);
     const forget = () => this.#open.delete(end);
     open.then(forget, forget);
     return open;
+  }
+
+  /** Lets nobody in any more. Who is there has to leave as soon as nothing that it began goes on. */
+  drain(): void {
+    this.#closed = true;
+    for (const [session, end] of this.#sessions) void session.idle().then(() => end.abort());
   }
 
   /** Lets nobody in any more; who is there gets what is still answered. @returns when all are gone. */
@@ -87,7 +94,7 @@ export class WorkspaceRuns {
     await Promise.allSettled(this.#open.values());
   }
 
-  async #serve(serve: ServeGuest, graceMs: number, signal: AbortSignal): Promise<void> {
+  async #serve(serve: ServeGuest, graceMs: number, end: AbortController): Promise<void> {
     const { runs, delegator, catalog, clock, createId, watchUrl } = this.options;
     const threadId = createId("thread");
     const workspace: WorkspaceView = {
@@ -104,11 +111,11 @@ export class WorkspaceRuns {
       thread: threadKey({}, threadId),
       workspace,
       graceMs,
-      isHeld: (runId) => [...this.#sessions].some(({ holds }) => holds.has(runId)),
+      isHeld: (runId) => [...this.#sessions.keys()].some(({ holds }) => holds.has(runId)),
       began: (run) => this.#runs.set(run.runId, run),
       over: ({ runId }) => this.#runs.delete(runId),
     });
-    this.#sessions.add(session);
+    this.#sessions.set(session, end);
     const toolset = new SessionToolset({
       tools: () => catalog.tools(),
       // What throws at once is as good as a rejection.
@@ -117,7 +124,7 @@ export class WorkspaceRuns {
       workspace,
     });
     try {
-      await serve(toolset, signal);
+      await serve(toolset, end.signal);
     } finally {
       this.#sessions.delete(session);
       for (const runId of session.holds) this.#runs.get(runId)?.look?.();

@@ -3,6 +3,7 @@ import type { McpToolset } from "../bridges/mcp/tool.js";
 import type { Clock, Timer } from "../core/clock.js";
 import { TroupeError } from "../core/errors.js";
 import type { CreateId } from "../core/ids.js";
+import type { ActiveDelegation } from "../delegation/active-delegation.js";
 import type { Delegator } from "../delegation/delegator.js";
 import { externalParent } from "./external-parent.js";
 import type { Runs } from "./runs.js";
@@ -76,6 +77,12 @@ export class WorkspaceSession {
     return this.#entered.ready;
   }
 
+  /** Resolves when what its run has begun by now is over. */
+  async idle(): Promise<void> {
+    const going = this.#entered === undefined ? [] : this.#going(this.#entered.run);
+    await Promise.all(going.map(({ over }) => over));
+  }
+
   /** The client is gone. @returns when its run is over. */
   async leave(): Promise<void> {
     this.#isGone = true;
@@ -133,12 +140,8 @@ export class WorkspaceSession {
 
   /** Waits until nobody comes back for what the run has begun, or it is over. */
   async #linger(run: ExternalRun, aborted: Promise<void>): Promise<void> {
-    const { delegator, clock, graceMs, isHeld } = this.options;
-    const going = delegator
-      .list(run)
-      .flatMap(({ identity, phase }) =>
-        phase === "over" ? [] : (delegator.active(identity.delegationId) ?? []),
-      );
+    const { clock, graceMs, isHeld } = this.options;
+    const going = this.#going(run);
     if (going.length === 0 || graceMs === 0) return;
     let timer: Timer | undefined;
     const alone = new Promise<void>((resolve) => {
@@ -151,5 +154,14 @@ export class WorkspaceSession {
     await Promise.race([aborted, alone, Promise.all(going.map(({ over }) => over))]);
     timer?.cancel();
     delete run.look;
+  }
+
+  #going(run: ExternalRun): ActiveDelegation[] {
+    const { delegator } = this.options;
+    return delegator
+      .list(run)
+      .flatMap(({ identity, phase }) =>
+        phase === "over" ? [] : (delegator.active(identity.delegationId) ?? []),
+      );
   }
 }

@@ -460,6 +460,25 @@ it("a delegation that an earlier host of the workspace ended is still told", asy
   expect(await next.call("task_result", { delegation_id })).toMatchObject({ summary: "Before." });
 });
 
+it("a host that stops lets a client have what it waits for, and sends the others away at once", async () => {
+  await using folder = await makeWorkspace(remote, GENERIC, { serve: { port: 0, drainSeconds: 25 } });
+  const host = await serveWorkspace(folder);
+  await using idle = await connectBridge(folder);
+  await idle.call("delegate_to_agent", { agent: "research", objective: "#say Quick." });
+  await using bridge = await connectBridge(folder);
+  const answer = bridge.call("delegate_to_agent", {
+    agent: "research",
+    objective: "#delay 4000\n#say Still.",
+  });
+  await expect.poll(async () => JSON.stringify(await remote.seen())).toContain("#say Still.");
+  host.child.kill("SIGTERM");
+  expect(await isGone(idle.pid)).toBe(true);
+  expect(await Promise.race([answer, "before the answer"])).toBe("before the answer");
+  expect(await answer).toMatchObject({ status: "completed", summary: "Still." });
+  expect(await host.exit).toBe(0);
+  expect(await isGone(bridge.pid)).toBe(true);
+});
+
 it("a delegation that a killed host had begun is told by the next one, which took it over", async () => {
   const policy = { onRunEnd: "detach" };
   await using folder = await makeWorkspace(remote, { ...GENERIC, syncBudgetMs: 50, policy });

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { headingAnchor } from "../../docs/.vitepress/places.js";
 
 /** A fenced block of a page. */
 export interface Fence {
@@ -48,24 +49,24 @@ export class Page {
 
   /** The names under which headings can be linked. */
   anchors(): string[] {
-    return [...this.prose().matchAll(/^#{1,6} +(.+)$/gm)].map(([, heading = ""]) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, "")
-        .replaceAll(" ", "-"),
-    );
+    return [...this.prose().matchAll(/^#{1,6} +(.+)$/gm)].map(([, heading = ""]) => headingAnchor(heading));
   }
 }
 
 /** Every page that belongs to the repository. */
 export function allPages(): Page[] {
-  const folders = ["docs", "bench", "examples"].flatMap((folder) =>
-    readdirSync(folder, { recursive: true, encoding: "utf8" })
-      .filter((file) => file.endsWith(".md") && !file.includes("node_modules"))
-      .map((file) => join(folder, file)),
-  );
+  const folders = ["docs", "bench", "examples"].flatMap(markdownIn);
   const top = readdirSync(".").filter((file) => file.endsWith(".md"));
   return [...top, ...folders].map((path) => new Page(path));
+}
+
+/** A recursive read would follow an example's link to this package round and round. */
+function markdownIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : markdownIn(path);
+    return entry.name.endsWith(".md") ? [path] : [];
+  });
 }
 
 /** The source files of a folder that are no tests, by path. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Clock, type Timer, withinTime } from "../../core/clock.js";
+import type { Clock, Timer } from "../../core/clock.js";
 import { createRunEntry, type RunEntry, type RunEntryOptions } from "./run-entry.js";
 import type { McpToolset } from "./tool.js";
 
@@ -26,8 +26,6 @@ const IDLE_MS = 600_000;
 const LOST_MS = 10_000;
 /** Guests at once. */
 const MAX_GUESTS = 64;
-/** How long calls may take to be answered when their run is cancelled, in milliseconds. */
-const LAST_ANSWERS_MS = 5_000;
 
 /** Names a client's session where the protocol has none, as 2026-07-28. */
 const SESSION_HEADER = "troupe-session";
@@ -76,7 +74,7 @@ class Guest {
         ignoreChanges();
         signal.removeEventListener("abort", onAbort);
         // Of a cancelled run every call gets its answer; else whoever called is gone.
-        if (signal.aborted) await withinTime(options.clock, LAST_ANSWERS_MS, entry.server.settled());
+        if (signal.aborted) await entry.server.lastAnswers();
         await entry.modern.close();
         await entry.legacy.close();
       };

@@ -11,7 +11,7 @@ import {
   type Tool,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import type { Clock, Timer } from "../../core/clock.js";
+import { type Clock, type Timer, withinTime } from "../../core/clock.js";
 import { defined } from "../../core/defined.js";
 import { parseTraceparent } from "../../delegation/trace-context.js";
 import { elicitRequest, serveTasks, TASKS_EXTENSION, taskResult, toolResult } from "./protocol.js";
@@ -29,6 +29,8 @@ export interface RunServerOptions {
 const FORM_MS = 2_147_483_647;
 /** Claude Code drops a call that is silent for 300 s, others after 60; progress resets that. */
 const PROGRESS_MS = 15_000;
+/** How long calls may take to be answered when what they wait for is ended, in milliseconds. */
+const LAST_ANSWERS_MS = 5_000;
 
 /** Makes MCP servers that all serve the tools of one run. */
 export class RunServer {
@@ -62,6 +64,11 @@ export class RunServer {
       return call;
     });
     return server;
+  }
+
+  /** As {@link settled}, but for no longer than a few seconds: whoever ends what calls wait for answers them soon. */
+  async lastAnswers(): Promise<void> {
+    await withinTime(this.options.clock, LAST_ANSWERS_MS, this.settled());
   }
 
   /** Resolves when every call that came in has been answered. */

@@ -24,12 +24,18 @@ export async function serveStreams(
     transport: new StdioServerTransport(input, output, { maxBufferSize: MAX_MESSAGE }),
     onerror: options.onError,
   });
+  let isGone = false;
   await new Promise<void>((resolve) => {
+    const gone = () => {
+      isGone = true;
+      resolve();
+    };
     signal.addEventListener("abort", () => resolve(), { once: true });
-    for (const event of ["end", "close", "error"]) input.once(event, () => resolve());
+    for (const event of ["end", "close", "error"]) input.once(event, gone);
     // Whoever reads is gone.
-    output.once("error", () => resolve());
+    output.once("error", gone);
   });
-  // Calls that are still open were given up by whoever made them.
+  // Calls that are open when a client leaves were given up; one that is sent away gets its answers.
+  if (!isGone) await server.lastAnswers();
   await handle.close();
 }
