@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { subAgentSchema } from "../config/sub-agent-schema.js";
-import { configuredRemote } from "./config-remotes.js";
+import { a2aOptionsOf, configuredRemote } from "./config-remotes.js";
 
 const remoteOf = (entry: object) => configuredRemote(subAgentSchema.parse(entry));
 
@@ -39,4 +39,10 @@ test("what an entry says of an agent reaches it", async () => {
     name: "Painter",
     description: "Paints.",
   });
+});
+
+test.each(["key", "token"])("a key may be called %s", (name) => {
+  const auth = { mode: "api_key", [name]: "k", headerName: "x-key" };
+  const entry = subAgentSchema.parse({ name: "a", agentCardUrl: "https://a.example/", auth });
+  expect(a2aOptionsOf(entry).auth).toEqual({ mode: "api_key", key: "k", headerName: "x-key" });
 });

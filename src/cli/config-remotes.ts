@@ -63,7 +63,7 @@ function required(entry: ConfiguredSubAgent, member: "agent" | "url" | "agentCar
 function authOf(auth: ConfiguredSubAgent["auth"]): { readonly auth?: RemoteAuth } {
   if (auth === undefined) return {};
   if (auth.mode === "api_key") {
-    const { mode, key, headerName } = auth;
+    const { mode, token = "", key = token, headerName } = auth;
     return { auth: { mode, key, ...defined({ headerName }) } };
   }
   if (auth.mode !== "oauth2") return { auth };

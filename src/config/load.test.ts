@@ -258,6 +258,12 @@ describe("what cannot be used says where, what, and what to do", () => {
     ],
     ["an unknown way to authenticate", remote({ auth: { mode: "oauth" } }), "subAgents.agents.0.auth"],
     ["a bearer without a token", remote({ auth: { mode: "bearer" } }), "subAgents.agents.0.auth.token"],
+    ["a key without a key", remote({ auth: { mode: "api_key" } }), "subAgents.agents.0.auth.key: .*needed"],
+    [
+      "a key by both of its names",
+      remote({ auth: { mode: "api_key", key: "k", token: "k" } }),
+      "subAgents.agents.0.auth.key: .*once",
+    ],
     ["an empty token", remote({ auth: { mode: "bearer", token: "" } }), "subAgents.agents.0.auth.token"],
     [
       "a card that is no URL",
@@ -291,7 +297,7 @@ describe("what cannot be used says where, what, and what to do", () => {
     [
       "a budget of nothing",
       { agents: AGENTS, subAgents: { agents: [], options: { syncBudgetMs: 0 } } },
-      "subAgents.options.syncBudgetMs",
+      "subAgents.options.syncBudgetMs: must be more than 0",
     ],
     [
       "permissions of an unknown kind",

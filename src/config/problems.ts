@@ -55,7 +55,7 @@ function problems(issue: Issue, before: Place, raw: unknown, schema: Schema): Co
       return problem(`must be ${aThing(issue.expected)}, and is ${aThing(kindOf(found))}`);
     case "too_small":
       if (issue.origin === "number" || issue.origin === "int")
-        return problem(`must be at least ${issue.inclusive === false ? "more than " : ""}${issue.minimum}`);
+        return problem(`must be ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`);
       return problem("must not be empty", false);
     case "too_big":
       return problem(`must be at most ${issue.maximum}`);

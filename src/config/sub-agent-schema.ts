@@ -23,8 +23,13 @@ const auth = z.discriminatedUnion("mode", [
   z
     .strictObject({
       mode: z.literal("api_key"),
-      key: z.string().min(1).describe("Write ${VARIABLE}, not the key itself."),
+      key: z.string().min(1).optional().describe("Write ${VARIABLE}, not the key itself."),
+      token: z.string().min(1).optional().describe("Another name of `key`, which a2a-wrapper uses."),
       headerName: z.string().min(1).optional().describe("The header of the key; X-API-Key by default."),
+    })
+    .refine(({ key, token }) => (key === undefined) !== (token === undefined), {
+      path: ["key"],
+      error: "is needed, once: `key`, or `token` instead",
     })
     .describe("A key in a header of its own."),
   z

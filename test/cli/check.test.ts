@@ -240,6 +240,16 @@ describe("troupe check", () => {
     expect(await remote.seen()).toEqual([]);
   });
 
+  it("without local agents: the tools that `troupe mcp` gives", async () => {
+    await using folder = await makeFolder();
+    await using remote = await startRemote();
+    const { report } = await check(folder, {
+      subAgents: { agents: [{ name: "research", agentCardUrl: remote.cardUrl }] },
+    });
+    expect(report.tools.filter(({ name }) => name.startsWith("research__")).length).toBeGreaterThan(0);
+    expect(report.tools.map(({ name }) => name)).not.toContain("delegate_to_agent");
+  });
+
   it("a journal that cannot be opened, and a port that is taken", async () => {
     await using folder = await makeFolder();
     await using taken = await listening(createTcpServer());

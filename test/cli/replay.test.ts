@@ -158,7 +158,7 @@ describe.skipIf(problem !== undefined)(`troupe replay${problem ? ` (${problem})`
     expect(shown.stderr).toContain("the run has no end yet");
     expect(readFileSync(join(folder.path, ".troupe", ".gitignore"), "utf8")).toBe("*\n");
     await reader?.cancel();
-    serving.child.kill("SIGTERM");
+    serving.child.kill("SIGINT");
     expect(await serving.exit).toBe(0);
     expect((await replay(folder, "t")).stdout).toMatch(/■ Cancelled|■ Stopped/);
   });

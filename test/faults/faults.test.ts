@@ -7,7 +7,7 @@ import { noRedis } from "../support/redis-server.js";
 import { verify } from "../support/verify.js";
 import { Lanes } from "./lanes.js";
 import type { Outcome } from "./pair.js";
-import { type Schedule, scheduleOf } from "./schedule.js";
+import { cutAfter, type Schedule, scheduleOf } from "./schedule.js";
 
 // Schedules by seed; FAULT_SEED tries one alone, FAULT_SCHEDULES another number.
 const { FAULT_SEED, FAULT_SCHEDULES = "60", FAULT_FIRST = "1" } = process.env;
@@ -40,7 +40,8 @@ describe.skipIf(noRedis !== undefined)(
   },
 );
 
-async function check({ text, fault }: Schedule, outcome: Outcome, expect: ExpectStatic): Promise<void> {
+async function check(schedule: Schedule, outcome: Outcome, expect: ExpectStatic): Promise<void> {
+  const { text, fault } = schedule;
   const { record, seen, delegations, threadId, runId, sent, status } = outcome;
   await verify(record);
   const ends = endsOf(record);
@@ -55,7 +56,9 @@ async function check({ text, fault }: Schedule, outcome: Outcome, expect: Expect
   for (const { status } of delegations) if (status === "completed") expect(subagentText(record)).toBe(text);
   if (fault === "none" || fault === "restart Redis" || fault === "cut the remote's stream") {
     expect(status).toBe("finished");
-    expect(delegations.map(({ status }) => status)).toEqual(["completed"]);
+    // A task that was not named yet when its stream broke cannot be found, and is not sent once more.
+    const isNameless = fault === "cut the remote's stream" && cutAfter(schedule) === 0;
+    expect(delegations.map(({ status }) => status)).toEqual([isNameless ? "failed" : "completed"]);
   }
   // Whatever a browser was shown is on record, at its place; and it missed nothing.
   const withIds = (frames: readonly Frame[]) => frames.filter(({ id }) => id !== undefined);

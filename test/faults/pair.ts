@@ -1,6 +1,6 @@
 import { ask, Fleet, get, type HostProcess, post } from "../support/fleet.js";
 import { type Frame, framesOf } from "../support/frames.js";
-import type { Schedule } from "./schedule.js";
+import { cutAfter, type Schedule } from "./schedule.js";
 
 /** What became of a run. */
 export interface Outcome {
@@ -38,7 +38,7 @@ export class Pair implements AsyncDisposable {
   async play(schedule: Schedule): Promise<Outcome> {
     const [runner, reader] = await Promise.all([this.#one, this.#two]);
     const before = await this.fleet.sent();
-    if (schedule.fault === "cut the remote's stream") this.fleet.proxy.cutAfter(schedule.after % 12);
+    if (schedule.fault === "cut the remote's stream") this.fleet.proxy.cutAfter(cutAfter(schedule));
     const { threadId, runId, response } = await ask(runner, schedule.prompt);
     // Who asked is gone; a browser reads at the other host.
     void response.body?.cancel().catch(() => undefined);

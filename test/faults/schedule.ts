@@ -34,6 +34,11 @@ export interface Schedule {
   readonly onRunEnd: "cancel" | "detach";
 }
 
+/** After how many events the remote's stream is cut. */
+export function cutAfter({ after }: Schedule): number {
+  return after % 12;
+}
+
 /** The schedule of a seed. */
 export function scheduleOf(seed: number): Schedule {
   const random = generator(seed);

@@ -14,8 +14,8 @@ import { createGuardedClient } from "../../wire/guarded-client.js";
 import { DEFAULT_JOURNAL, isRedis, journalFile } from "../storage.js";
 import type { Finding } from "./finding.js";
 
-/** How long a Redis server, or who listens on the port, has to answer, in milliseconds. */
-const ANSWER_MS = 5_000;
+/** How long a Redis server, or who listens on the port, has to answer, in milliseconds. A server that refuses is asked again. */
+const ANSWER_MS = 2_000;
 
 /** Whether the journal can be opened. Nothing is made or changed. */
 export async function checkJournal({ config, folder }: LoadedConfig, clock: Clock): Promise<Finding> {

@@ -15,7 +15,7 @@ import type { SeenTool } from "./finding.js";
 const MAX_WORDS = 70;
 
 /**
- * The tools that the model of a local agent gets, as the remotes' cards are at the moment.
+ * The tools that the model of a local agent gets, or that of an MCP client where there is none, as the remotes' cards are now.
  * @param entries the sub-agents that may be asked.
  */
 export async function seenTools(
@@ -34,7 +34,9 @@ export async function seenTools(
   );
   try {
     await registry.probe(timeoutMs);
-    const { toolset = "generic" } = config.subAgents?.options ?? {};
+    // As `troupe mcp` has it where there is nobody else to give tools to.
+    const usual = Object.keys(config.agents).length === 0 ? "skills" : "generic";
+    const { toolset = usual } = config.subAgents?.options ?? {};
     return new ToolCatalog(registry, { toolset, shortcuts: [] }).tools().map((tool) => {
       const { name, description, inputSchema, outputSchema } = tool;
       return {

@@ -1,3 +1,5 @@
+import type { ModelScript } from "../model-server.js";
+
 /** One thing that the scripted model says. */
 export type GeminiItem =
   | { readonly type: "text"; readonly text: string }
@@ -45,9 +47,7 @@ export interface GeminiConversation {
 }
 
 /** Replies in order of the requests, or a function of what the model sees. A list that has run out answers "Done.". */
-export type GeminiScript =
-  | readonly GeminiReply[]
-  | ((conversation: GeminiConversation) => GeminiReply | Promise<GeminiReply>);
+export type GeminiScript = ModelScript<GeminiConversation, GeminiReply>;
 
 /** Reads a request's body into what matters to a script. Anything malformed reads as absent. */
 export function readGeminiConversation(body: unknown): GeminiConversation {

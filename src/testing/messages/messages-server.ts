@@ -1,6 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
+import {
+  beginStream,
+  type ModelDialect,
+  type ModelRequest,
+  type ModelServer,
+  pieces,
+  sendJson,
+  startModelServer,
+} from "../model-server.js";
 import {
   type Conversation,
   type MessagesBlock,
@@ -9,139 +17,86 @@ import {
   readConversation,
 } from "./script.js";
 
-/** One request that the server got; credentials are left out. */
-export interface MessagesRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly conversation: Conversation;
-}
+/** A scripted Anthropic Messages API on loopback; its `url` is for `ANTHROPIC_BASE_URL`. */
+export type MessagesServer = ModelServer<Conversation>;
 
-/** A scripted Anthropic Messages API on loopback. */
-export interface MessagesServer {
-  /** For `ANTHROPIC_BASE_URL`. */
-  readonly url: string;
-  /** Every request to `/v1/messages` so far, in order of arrival. */
-  readonly requests: readonly MessagesRequest[];
-  /** Resolves when `count` requests have arrived. */
-  received(count: number): Promise<void>;
-  /** Ends every open answer and the server. */
-  close(): Promise<void>;
-}
+const USAGE = {
+  input_tokens: 10,
+  output_tokens: 5,
+  cache_read_input_tokens: 0,
+  cache_creation_input_tokens: 0,
+};
 
-/** Options of {@link startMessagesServer}. */
-export interface MessagesServerOptions {
+/**
+ * Starts a server that says what the script says, so that a real program of Anthropic's runs without a model.
+ * @param options `port`: a fixed one; by default any free one.
+ */
+export function startMessagesServer(options: {
   readonly script: MessagesScript;
-  /** A fixed port; default any free one. */
   readonly port?: number;
+}): Promise<MessagesServer> {
+  let calls = 0;
+  const dialect: ModelDialect<Conversation, MessagesReply> = {
+    isTurn: (path) => path === "/v1/messages",
+    aside: ({ method }, _path, response) => response.writeHead(method === "HEAD" ? 200 : 404).end(),
+    secretHeader: "x-api-key",
+    read: readConversation,
+    done: { content: [{ type: "text", text: "Done." }] },
+    answer: (reply, request, response) => answer(reply, request, response, () => `toolu_scripted_${++calls}`),
+    failure: (message) => ({ type: "error", error: { type: "api_error", message } }),
+  };
+  return startModelServer(dialect, options.script, options.port);
 }
 
-const CHUNK_CHARACTERS = 12;
-
-/** Starts a server that says what the script says, so that a real program of Anthropic's runs without a model. */
-export async function startMessagesServer(options: MessagesServerOptions): Promise<MessagesServer> {
-  const requests: MessagesRequest[] = [];
-  const waiting: { count: number; resolve: () => void }[] = [];
-  let blocks = 0;
-  let served = 0;
-
-  const reply = async (conversation: Conversation): Promise<MessagesReply> => {
-    if (typeof options.script === "function") return options.script(conversation);
-    return options.script[served++] ?? { content: [{ type: "text", text: "Done." }] };
+function answer(
+  reply: MessagesReply,
+  { conversation }: ModelRequest<Conversation>,
+  response: ServerResponse,
+  callId: () => string,
+): void {
+  if ("hang" in reply) return;
+  if ("error" in reply) {
+    const { status, type = "api_error", message = "scripted error" } = reply.error;
+    const headers = { "request-id": `req_${randomUUID()}` };
+    sendJson(response, status, { type: "error", error: { type, message } }, headers);
+    return;
+  }
+  const message = {
+    id: `msg_${randomUUID()}`,
+    type: "message",
+    role: "assistant",
+    model: typeof conversation.body.model === "string" ? conversation.body.model : "scripted",
+    stop_sequence: null,
   };
-
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = (request.url ?? "").split("?")[0] ?? "";
-    if (request.method !== "POST" || path !== "/v1/messages") {
-      response.writeHead(request.method === "HEAD" ? 200 : 404).end();
-      return;
-    }
-    const conversation = readConversation(await readJson(request));
-    requests.push({ method: request.method, path, headers: headersOf(request), conversation });
-    for (const waiter of waiting) if (requests.length >= waiter.count) waiter.resolve();
-
-    const answer = await reply(conversation);
-    if ("hang" in answer) return;
-    if ("error" in answer) {
-      const { status, type = "api_error", message = "scripted error" } = answer.error;
-      response.writeHead(status, {
-        "content-type": "application/json",
-        "request-id": `req_${requests.length}`,
-      });
-      response.end(JSON.stringify({ type: "error", error: { type, message } }));
-      return;
-    }
-    const message = {
-      id: `msg_${randomUUID()}`,
-      type: "message",
-      role: "assistant",
-      model: typeof conversation.body.model === "string" ? conversation.body.model : "scripted",
-      stop_sequence: null,
-    };
-    const content = answer.content.map((block) =>
-      block.type === "tool_use" ? { ...block, id: block.id ?? `toolu_scripted_${++blocks}` } : block,
-    );
-    const stopReason =
-      answer.stopReason ?? (content.some((block) => block.type === "tool_use") ? "tool_use" : "end_turn");
-    const usage = {
-      input_tokens: 10,
-      output_tokens: 5,
-      cache_read_input_tokens: 0,
-      cache_creation_input_tokens: 0,
-    };
-    // After a stalled stream Claude Code asks again without streaming and wants one JSON document.
-    if (conversation.body.stream !== true) {
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(
-        JSON.stringify({ ...message, content: content.map(finished), stop_reason: stopReason, usage }),
-      );
-      return;
-    }
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-    const send = (event: { type: string; [key: string]: unknown }) =>
-      response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
-    send({
-      type: "message_start",
-      message: { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } },
-    });
-    send({ type: "ping" });
-    for (const [index, block] of content.entries()) {
-      send({ type: "content_block_start", index, content_block: empty(block) });
-      for (const delta of deltas(block)) send({ type: "content_block_delta", index, delta });
-      if (answer.stall && index === content.length - 1) return;
-      send({ type: "content_block_stop", index });
-    }
-    if (answer.stall) return;
-    send({ type: "message_delta", delta: { stop_reason: stopReason, stop_sequence: null }, usage });
-    send({ type: "message_stop" });
-    response.end();
-  };
-
-  const server = createServer((request, response) => {
-    handle(request, response).catch((error: unknown) => {
-      if (!response.headersSent) response.writeHead(500, { "content-type": "application/json" });
-      response.end(JSON.stringify({ type: "error", error: { type: "api_error", message: String(error) } }));
-    });
+  const content = reply.content.map((block) =>
+    block.type === "tool_use" ? { ...block, id: block.id ?? callId() } : block,
+  );
+  const stopReason =
+    reply.stopReason ?? (content.some((block) => block.type === "tool_use") ? "tool_use" : "end_turn");
+  // After a stalled stream Claude Code asks again without streaming and wants one JSON document.
+  if (conversation.body.stream !== true) {
+    const whole = { ...message, content: content.map(finished), stop_reason: stopReason, usage: USAGE };
+    sendJson(response, 200, whole);
+    return;
+  }
+  beginStream(response);
+  const send = (event: { type: string; [key: string]: unknown }) =>
+    response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  send({
+    type: "message_start",
+    message: { ...message, content: [], stop_reason: null, usage: { ...USAGE, output_tokens: 1 } },
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port ?? 0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    requests,
-    received: (count) =>
-      new Promise((resolve) => {
-        if (requests.length >= count) resolve();
-        else waiting.push({ count, resolve });
-      }),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  send({ type: "ping" });
+  for (const [index, block] of content.entries()) {
+    send({ type: "content_block_start", index, content_block: empty(block) });
+    for (const delta of deltas(block)) send({ type: "content_block_delta", index, delta });
+    if (reply.stall && index === content.length - 1) return;
+    send({ type: "content_block_stop", index });
+  }
+  if (reply.stall) return;
+  send({ type: "message_delta", delta: { stop_reason: stopReason, stop_sequence: null }, usage: USAGE });
+  send({ type: "message_stop" });
+  response.end();
 }
 
 function empty(block: MessagesBlock): Record<string, unknown> {
@@ -167,31 +122,4 @@ function deltas(block: MessagesBlock): Record<string, unknown>[] {
     type: "input_json_delta",
     partial_json: json,
   }));
-}
-
-function pieces(text: string): string[] {
-  const characters = [...text];
-  const result: string[] = [];
-  for (let at = 0; at < characters.length; at += CHUNK_CHARACTERS) {
-    result.push(characters.slice(at, at + CHUNK_CHARACTERS).join(""));
-  }
-  return result;
-}
-
-function headersOf(request: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(request.headers).flatMap(([name, value]) =>
-      typeof value === "string" && name !== "authorization" && name !== "x-api-key" ? [[name, value]] : [],
-    ),
-  );
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,5 @@
+import type { ModelScript } from "../model-server.js";
+
 /** One block that the scripted model says. */
 export type MessagesBlock =
   | { readonly type: "text"; readonly text: string }
@@ -43,9 +45,7 @@ export interface Conversation {
 }
 
 /** Replies in order of the requests, or a function of what the model sees. A list that has run out answers "Done.". */
-export type MessagesScript =
-  | readonly MessagesReply[]
-  | ((conversation: Conversation) => MessagesReply | Promise<MessagesReply>);
+export type MessagesScript = ModelScript<Conversation, MessagesReply>;
 
 /** Reads a request's body into what matters to a script. Anything malformed reads as absent. */
 export function readConversation(body: unknown): Conversation {

@@ -1,6 +1,13 @@
 import { randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { ServerResponse } from "node:http";
+import {
+  beginStream,
+  type ModelDialect,
+  type ModelServer,
+  pieces,
+  sendJson,
+  startModelServer,
+} from "../model-server.js";
 import {
   type ResponsesConversation,
   type ResponsesItem,
@@ -9,37 +16,11 @@ import {
   readResponsesConversation,
 } from "./script.js";
 
-/** One request that the server got; credentials are left out. */
-export interface ResponsesRequest {
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly conversation: ResponsesConversation;
-  /** Whether its caller went away before the answer was complete. */
-  aborted: boolean;
-}
-
-/** A scripted OpenAI Responses API on loopback. */
-export interface ResponsesServer {
-  /** For `base_url` of a model provider; ends in `/v1`. */
-  readonly url: string;
-  /** Every request to `/v1/responses` so far, in order of arrival. */
-  readonly requests: readonly ResponsesRequest[];
-  /** Resolves when `count` requests have arrived. */
-  received(count: number): Promise<void>;
-  /** Ends every open answer and the server. */
-  close(): Promise<void>;
-}
-
-/** Options of {@link startResponsesServer}. */
-export interface ResponsesServerOptions {
-  readonly script: ResponsesScript;
-  /** A fixed port; default any free one. */
-  readonly port?: number;
-}
+/** A scripted OpenAI Responses API on loopback; its `url` is for `base_url` of a model provider, and ends in `/v1`. */
+export type ResponsesServer = ModelServer<ResponsesConversation>;
 
 type Send = (type: string, fields: Readonly<Record<string, unknown>>) => void;
 
-const CHUNK_CHARACTERS = 12;
 const USAGE = {
   input_tokens: 10,
   input_tokens_details: { cached_tokens: 2 },
@@ -48,91 +29,57 @@ const USAGE = {
   total_tokens: 15,
 };
 
-/** Starts a server that says what the script says, so that a real program of OpenAI's runs without a model. */
-export async function startResponsesServer(options: ResponsesServerOptions): Promise<ResponsesServer> {
-  const requests: ResponsesRequest[] = [];
-  const waiting: { count: number; resolve: () => void }[] = [];
+/**
+ * Starts a server that says what the script says, so that a real program of OpenAI's runs without a model.
+ * @param options `port`: a fixed one; by default any free one.
+ */
+export async function startResponsesServer(options: {
+  readonly script: ResponsesScript;
+  readonly port?: number;
+}): Promise<ResponsesServer> {
   let calls = 0;
-  let served = 0;
-
-  const reply = async (conversation: ResponsesConversation): Promise<ResponsesReply> => {
-    if (typeof options.script === "function") return options.script(conversation);
-    return options.script[served++] ?? { content: [{ type: "text", text: "Done." }] };
+  const dialect: ModelDialect<ResponsesConversation, ResponsesReply> = {
+    isTurn: (path) => path === "/v1/responses",
+    read: readResponsesConversation,
+    done: { content: [{ type: "text", text: "Done." }] },
+    answer: (reply, _request, response) => answer(reply, response, () => `call_scripted_${++calls}`),
+    failure: (message) => ({ error: { code: "scripted_error", message } }),
   };
+  const server = await startModelServer(dialect, options.script, options.port);
+  return { ...server, url: `${server.url}/v1` };
+}
 
-  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = (request.url ?? "").split("?")[0] ?? "";
-    if (request.method !== "POST" || path !== "/v1/responses") {
-      response.writeHead(404).end();
-      return;
-    }
-    const conversation = readResponsesConversation(await readJson(request));
-    const seen: ResponsesRequest = { path, headers: headersOf(request), conversation, aborted: false };
-    requests.push(seen);
-    response.on("close", () => {
-      seen.aborted = !response.writableFinished;
-    });
-    for (const waiter of waiting) if (requests.length >= waiter.count) waiter.resolve();
-
-    const answer = await reply(conversation);
-    if ("hang" in answer) return;
-    if ("error" in answer) {
-      const { status, code = "scripted_error", message = "scripted error" } = answer.error;
-      response.writeHead(status, { "content-type": "application/json" });
-      response.end(JSON.stringify({ error: { type: code, code, message } }));
-      return;
-    }
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
-    let sequence = 0;
-    const send: Send = (type, fields) => {
-      const event = { type, sequence_number: sequence++, ...fields };
-      response.write(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`);
-    };
-    const id = `resp_${randomUUID()}`;
-    send("response.created", { response: { id, status: "in_progress", output: [] } });
-    if ("failed" in answer) {
-      send("response.failed", { response: { id, status: "failed", error: answer.failed } });
-      response.end();
-      return;
-    }
-    for (const [index, item] of answer.content.entries()) {
-      if (item.type === "pause") await item.until.catch(() => undefined);
-      else sendItem(send, index, item, () => `call_scripted_${++calls}`);
-    }
-    if (answer.stall) return;
-    if (answer.cut) {
-      response.destroy();
-      return;
-    }
-    send("response.completed", { response: { id, status: "completed", output: [], usage: USAGE } });
+async function answer(reply: ResponsesReply, response: ServerResponse, callId: () => string): Promise<void> {
+  if ("hang" in reply) return;
+  if ("error" in reply) {
+    const { status, code = "scripted_error", message = "scripted error" } = reply.error;
+    sendJson(response, status, { error: { type: code, code, message } });
+    return;
+  }
+  beginStream(response);
+  let sequence = 0;
+  const send: Send = (type, fields) => {
+    const event = { type, sequence_number: sequence++, ...fields };
+    response.write(`event: ${type}\ndata: ${JSON.stringify(event)}\n\n`);
+  };
+  const id = `resp_${randomUUID()}`;
+  send("response.created", { response: { id, status: "in_progress", output: [] } });
+  if ("failed" in reply) {
+    send("response.failed", { response: { id, status: "failed", error: reply.failed } });
     response.end();
-  };
-
-  const server = createServer((request, response) => {
-    handle(request, response).catch((error: unknown) => {
-      if (!response.headersSent) response.writeHead(500, { "content-type": "application/json" });
-      response.end(JSON.stringify({ error: { code: "scripted_error", message: String(error) } }));
-    });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port ?? 0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}/v1`,
-    requests,
-    received: (count) =>
-      new Promise((resolve) => {
-        if (requests.length >= count) resolve();
-        else waiting.push({ count, resolve });
-      }),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+    return;
+  }
+  for (const [index, item] of reply.content.entries()) {
+    if (item.type === "pause") await item.until.catch(() => undefined);
+    else sendItem(send, index, item, callId);
+  }
+  if (reply.stall) return;
+  if (reply.cut) {
+    response.destroy();
+    return;
+  }
+  send("response.completed", { response: { id, status: "completed", output: [], usage: USAGE } });
+  response.end();
 }
 
 function sendItem(
@@ -194,32 +141,5 @@ function sendItem(
       ...place,
       item: { ...call, status: "completed", input: item.input },
     });
-  }
-}
-
-function pieces(text: string): string[] {
-  const characters = [...text];
-  const result: string[] = [];
-  for (let at = 0; at < characters.length; at += CHUNK_CHARACTERS) {
-    result.push(characters.slice(at, at + CHUNK_CHARACTERS).join(""));
-  }
-  return result;
-}
-
-function headersOf(request: IncomingMessage): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(request.headers).flatMap(([name, value]) =>
-      typeof value === "string" && name !== "authorization" ? [[name, value]] : [],
-    ),
-  );
-}
-
-async function readJson(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of request) chunks.push(chunk as Buffer);
-  try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  } catch {
-    return undefined;
   }
 }

@@ -1,3 +1,5 @@
+import type { ModelScript } from "../model-server.js";
+
 /** One thing that the scripted model says. */
 export type ResponsesItem =
   | { readonly type: "text"; readonly text: string }
@@ -55,9 +57,7 @@ export interface ResponsesConversation {
 }
 
 /** Replies in order of the requests, or a function of what the model sees. A list that has run out answers "Done.". */
-export type ResponsesScript =
-  | readonly ResponsesReply[]
-  | ((conversation: ResponsesConversation) => ResponsesReply | Promise<ResponsesReply>);
+export type ResponsesScript = ModelScript<ResponsesConversation, ResponsesReply>;
 
 /** Reads a request's body into what matters to a script. Anything malformed reads as absent. */
 export function readResponsesConversation(body: unknown): ResponsesConversation {
