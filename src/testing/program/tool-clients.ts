@@ -1,12 +1,11 @@
-import {
-  type CallToolResult,
+import type {
+  CallToolResult,
   Client,
-  type ClientCapabilities,
-  type Implementation,
-  StreamableHTTPClientTransport,
-  type Tool,
+  ClientCapabilities,
+  Implementation,
+  Tool,
+  Transport,
 } from "@modelcontextprotocol/client";
-import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
 /** An MCP server as it was configured. */
 export interface ServerConfig {
@@ -128,7 +127,9 @@ export class ToolClients {
   }
 
   async #connect(name: string, config: ServerConfig): Promise<void> {
-    const client = new Client(this.#options.client, {
+    // Half of the program's start, which it needs only with servers.
+    const { Client } = await import("@modelcontextprotocol/client");
+    const client: Client = new Client(this.#options.client, {
       capabilities: this.#options.capabilities,
       ...(this.#options.legacy ? {} : { versionNegotiation: { mode: "auto" as const } }),
       listChanged: {
@@ -150,7 +151,7 @@ export class ToolClients {
         });
       });
     }
-    await client.connect(transportOf(config));
+    await client.connect(await transportOf(config));
     this.#clients.set(name, { client, timeout: config.timeout ?? this.#options.timeoutMs });
     await this.#list(name, client);
   }
@@ -168,8 +169,9 @@ export class ToolClients {
   }
 }
 
-function transportOf(config: ServerConfig): StreamableHTTPClientTransport | StdioClientTransport {
+async function transportOf(config: ServerConfig): Promise<Transport> {
   if (config.command !== undefined) {
+    const { StdioClientTransport } = await import("@modelcontextprotocol/client/stdio");
     return new StdioClientTransport({
       command: config.command,
       args: [...(config.args ?? [])],
@@ -178,6 +180,7 @@ function transportOf(config: ServerConfig): StreamableHTTPClientTransport | Stdi
       stderr: "ignore",
     });
   }
+  const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
   return new StreamableHTTPClientTransport(new URL(config.url ?? ""), {
     requestInit: { headers: { ...config.headers } },
   });
