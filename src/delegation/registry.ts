@@ -142,10 +142,10 @@ export class RemoteRegistry implements RemoteDirectory {
     }
   }
 
-  /** Asks all remotes at once, each at most `timeoutMs`. Never rejects: who does not answer is `unreachable`. */
-  async probe(timeoutMs: number): Promise<RemoteState[]> {
+  /** Asks remotes, by default all, at once, each at most `timeoutMs`. Never rejects: who does not answer is `unreachable`. */
+  async probe(timeoutMs: number, keys: readonly string[] = this.keys()): Promise<RemoteState[]> {
     await Promise.all(
-      this.keys().map(async (key) => {
+      keys.map(async (key) => {
         const abort = new AbortController();
         const probing = this.describe(key, abort.signal).then(
           () => true,

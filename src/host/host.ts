@@ -20,6 +20,7 @@ import { Delegator } from "../delegation/delegator.js";
 import type { RemoteState } from "../delegation/directory.js";
 import { lineageOf } from "../delegation/lineage.js";
 import type { DelegationPolicy } from "../delegation/policy.js";
+import { ProbeWatch } from "../delegation/probe-watch.js";
 import { RemoteRegistry } from "../delegation/registry.js";
 import type { RemoteInput } from "../delegation/remote.js";
 import { canTakeOver, takeOver } from "../delegation/takeover.js";
@@ -147,7 +148,10 @@ export interface Host {
    * @throws TroupeError `invalid_input` for names that cannot be used; then nothing is changed.
    */
   update(next: Pick<HostOptions, "agents" | "subAgents" | "policy">): void;
-  /** Asks all sub-agents what they are. Who does not answer is reported, and asked again when it is called. */
+  /**
+   * Asks all sub-agents what they are. Who does not answer is reported, and from now on asked again ever less often, every minute in
+   * the end, and whenever it is called.
+   */
   probe(): Promise<RemoteState[]>;
   /**
    * Listens for HTTP.
@@ -177,6 +181,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const links = options.publicUrl === undefined ? undefined : new ArtifactLinks(sharedUrl(options.publicUrl));
   const subAgents = new SubAgents(local, links !== undefined);
   const registry = new RemoteRegistry(subAgents.remotes(options.subAgents, options.policy), clock);
+  const { probeTimeoutMs = 5_000 } = options;
+  const probing = new ProbeWatch(registry, clock, probeTimeoutMs);
   const hostId = createId("host");
   const identityOf = (agent: string) => `${hostId}/${agent}`;
   const telemetry = await openHostTelemetry(options.telemetry ?? [], {
@@ -370,7 +376,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
       for (const key of agents.keys()) if (!(key in next.agents)) agents.delete(key);
       for (const [key, agent] of Object.entries(next.agents)) agents.set(key, agent);
     },
-    probe: () => registry.probe(options.probeTimeoutMs ?? 5_000),
+    async probe() {
+      const states = await registry.probe(probeTimeoutMs);
+      probing.start();
+      return states;
+    },
     async listen({ hostname = "127.0.0.1", port = 4100 } = {}) {
       if (!isLoopback(hostname) && options.authorise === undefined) {
         throw new TroupeError(
@@ -390,6 +400,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       await withinTime(clock, milliseconds, runs.drain());
     },
     async close() {
+      probing.close();
       await stopLooking();
       const clientsGone = external.close();
       await runs.close();

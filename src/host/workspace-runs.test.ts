@@ -2,6 +2,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { afterEach, describe, expect, it } from "vitest";
 import { agentOf, FINISHED, untilAborted } from "../../test/support/fake-agent.js";
 import { FakeRemote } from "../../test/support/fake-remote.js";
+import { TroupeError } from "../core/errors.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { createHost, type Host, type HostOptions } from "./host.js";
 
@@ -66,6 +67,7 @@ class Bench {
         await call;
         return answer ?? {};
       },
+      tools: async () => (await client.listTools()).tools.map(({ name }) => name),
       leave: () => transport.terminateSession(),
     };
   }
@@ -199,6 +201,23 @@ describe("an external run", () => {
     expect(await inside.call("task_status", { delegation_id: other })).toMatchObject({
       error: { code: "result_expired" },
     });
+  });
+
+  it("has the tools of an agent that was away at first as soon as that is back", async () => {
+    bench = await Bench.open({ toolset: "skills" });
+    const { clock, host, remote } = bench;
+    const { onDescribe } = remote;
+    remote.onDescribe = () => Promise.reject(new TroupeError("agent_unavailable", "connection refused"));
+    await host.probe();
+    const client = await bench.connect();
+    const own = await client.tools();
+    expect(own.filter((name) => name.startsWith("research"))).toEqual([]);
+    const skills = [
+      { id: "compare", name: "Compare", description: "Compares things.", tags: [], examples: [] },
+    ];
+    remote.onDescribe = async (signal) => ({ ...(await onDescribe(signal)), skills });
+    await clock.advance(5_000);
+    expect(await client.tools()).toEqual(expect.arrayContaining([...own, "research__compare"]));
   });
 
   it("has no watch_url on a host that does not listen", async () => {

@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { FakeRemote } from "../../test/support/fake-remote.js";
+import { TroupeError } from "../core/errors.js";
+import { ManualClock } from "../testing/manual-clock.js";
+import { ProbeWatch } from "./probe-watch.js";
+import { RemoteRegistry } from "./registry.js";
+
+it("asks who did not answer again, ever less often, nobody else, and not for ever after", async () => {
+  const clock = new ManualClock();
+  const [lost, well] = [new FakeRemote("lost"), new FakeRemote("well")];
+  const { onDescribe } = lost;
+  lost.onDescribe = () => Promise.reject(new TroupeError("agent_unavailable", "connection refused"));
+  const registry = new RemoteRegistry([{ remote: lost }, { remote: well }], clock);
+  await registry.probe(1_000);
+  const watch = new ProbeWatch(registry, clock, 1_000);
+  watch.start();
+  const asked: number[] = [];
+  for (let second = 1; second <= 240; second++) {
+    const before = lost.described;
+    await clock.advance(1_000);
+    if (lost.described > before) asked.push(second);
+  }
+  expect(asked).toEqual([5, 15, 35, 75, 135, 195]);
+  expect(well.described).toBe(1);
+  lost.onDescribe = onDescribe;
+  await clock.advance(15_000);
+  expect(registry.state("lost")).toMatchObject({ status: "ready" });
+  const all = lost.described;
+  await clock.advance(600_000);
+  expect(lost.described).toBe(all);
+  watch.close();
+  expect(clock.pending).toBe(0);
+});

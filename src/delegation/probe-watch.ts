@@ -1,0 +1,47 @@
+import type { Clock, Timer } from "../core/clock.js";
+import type { RemoteRegistry } from "./registry.js";
+
+/** The first and the longest time between two looks, in milliseconds. */
+const FIRST_MS = 5_000;
+const LONGEST_MS = 60_000;
+
+/** Asks remotes that do not answer again, ever less often: one that is back has its tools without being called. */
+export class ProbeWatch {
+  #timer: Timer | undefined;
+  #waitMs = FIRST_MS;
+  #closed = false;
+
+  /** @param timeoutMs how long each remote gets. */
+  constructor(
+    private readonly registry: RemoteRegistry,
+    private readonly clock: Clock,
+    private readonly timeoutMs: number,
+  ) {}
+
+  /** Begins to look, if it does not yet. */
+  start(): void {
+    if (this.#timer === undefined) this.#later();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#timer?.cancel();
+  }
+
+  #later(): void {
+    if (!this.#closed) this.#timer = this.clock.timer(this.#waitMs, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const lost = this.#lost();
+    await this.registry.probe(this.timeoutMs, lost);
+    const quick = lost.length === 0 || this.#lost().length < lost.length;
+    this.#waitMs = quick ? FIRST_MS : Math.min(2 * this.#waitMs, LONGEST_MS);
+    this.#later();
+  }
+
+  #lost(): string[] {
+    const states = this.registry.states();
+    return states.filter(({ status }) => status === "unreachable").map(({ key }) => key);
+  }
+}
