@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import { examineConfig, findConfig } from "../config/load.js";
 import { TroupeError } from "../core/errors.js";
 import { completionScript, isShell, SHELLS } from "./completion/script.js";
 import { EXIT } from "./exit-code.js";
@@ -17,6 +16,7 @@ export function completionCommand(shell: string, program: Command): number {
 
 /** The keys of the agents of the config in this folder, one a line, for completions. Says nothing when there is none. */
 export async function agentKeys(): Promise<string[]> {
+  const { examineConfig, findConfig } = await import("../config/load.js");
   const file = findConfig(process.cwd());
   // A key on the keyboard must not run what lies in a folder.
   if (file === undefined || /\.m?js$/.test(file)) return [];

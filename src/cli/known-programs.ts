@@ -4,6 +4,7 @@ import { claude } from "../drivers/claude/claude.js";
 import { codex } from "../drivers/codex/codex.js";
 import { LEAST_VERSION } from "../drivers/codex/protocol.js";
 import { cursor } from "../drivers/cursor/cursor.js";
+import { DRIVERS } from "./choices.js";
 
 /** A program that Troupe can drive, and how a person gets it. */
 export interface KnownProgram {
@@ -27,17 +28,18 @@ const npm = (name: string) => ({
 
 /** All programs that `troupe agents` looks for, in the order in which it lists them. */
 export function knownPrograms(): readonly KnownProgram[] {
-  return [
-    { command: "claude", driver: claude(), ...npm("@anthropic-ai/claude-code") },
-    { command: "codex", driver: codex(), ...npm("@openai/codex"), oldest: LEAST_VERSION },
-    { command: "gemini", driver: gemini(), ...npm("@google/gemini-cli") },
-    { command: "opencode", driver: openCode(), ...npm("opencode-ai") },
-    {
+  const programs: Readonly<Record<(typeof DRIVERS)[number], KnownProgram>> = {
+    claude: { command: "claude", driver: claude(), ...npm("@anthropic-ai/claude-code") },
+    codex: { command: "codex", driver: codex(), ...npm("@openai/codex"), oldest: LEAST_VERSION },
+    gemini: { command: "gemini", driver: gemini(), ...npm("@google/gemini-cli") },
+    opencode: { command: "opencode", driver: openCode(), ...npm("opencode-ai") },
+    cursor: {
       command: "cursor-agent",
       otherwise: "agent",
       driver: cursor(),
       install: "see https://cursor.com/cli",
       update: "cursor-agent update",
     },
-  ];
+  };
+  return DRIVERS.map((name) => programs[name]);
 }

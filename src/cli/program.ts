@@ -2,11 +2,9 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { TroupeError } from "../core/errors.js";
 import { JournalError } from "../journal/journal-error.js";
 import { VERSION } from "../version.js";
+import { CLIENTS, type ClientName, DRIVERS } from "./choices.js";
 import { SHELLS } from "./completion/script.js";
-import { agentKeys, completionCommand } from "./completion-command.js";
 import { EXIT } from "./exit-code.js";
-import { CLIENTS, type ClientName } from "./install/clients.js";
-import { knownPrograms } from "./known-programs.js";
 
 const CONFIG = "config file; by default troupe.config.json (or .jsonc, .yaml, .js) in this folder";
 
@@ -144,9 +142,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .option("-c, --config <file>", "file to write, instead of troupe.config.json in this folder")
     .option("-y, --yes", "ask nothing, and take the defaults and these options")
     .addOption(
-      new Option("--agent <driver>", "local agent; by default the first that is installed").choices(
-        knownPrograms().map((known) => known.driver.describe().name),
-      ),
+      new Option("--agent <driver>", "local agent; by default the first that is installed").choices(DRIVERS),
     )
     .option("--card <url>", "card of an A2A agent that it may call")
     .option("--name <name>", "what it calls that agent; by default the card's name")
@@ -182,6 +178,7 @@ export async function runCli(args: readonly string[]): Promise<number> {
     .addArgument(new Argument("[shell]", "the shell").choices(SHELLS))
     .addOption(new Option("--agents", "print the agents of the config in this folder").hideHelp())
     .action(async (shell: string | undefined, { agents }: { agents?: boolean }) => {
+      const { agentKeys, completionCommand } = await import("./completion-command.js");
       if (agents) for (const name of await agentKeys()) console.log(name);
       else exitCode = completionCommand(shell ?? "", program);
     });

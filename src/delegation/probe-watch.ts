@@ -16,11 +16,8 @@ export class ProbeWatch {
     private readonly registry: RemoteRegistry,
     private readonly clock: Clock,
     private readonly timeoutMs: number,
-  ) {}
-
-  /** Begins to look, if it does not yet. */
-  start(): void {
-    if (this.#timer === undefined) this.#later();
+  ) {
+    registry.onLost(() => this.#later());
   }
 
   close(): void {
@@ -29,15 +26,18 @@ export class ProbeWatch {
   }
 
   #later(): void {
-    if (!this.#closed) this.#timer = this.clock.timer(this.#waitMs, () => void this.#look());
+    if (this.#closed || this.#timer !== undefined) return;
+    this.#timer = this.clock.timer(this.#waitMs, () => void this.#look());
   }
 
   async #look(): Promise<void> {
     const lost = this.#lost();
+    // What is lost meanwhile waits for the next look.
     await this.registry.probe(this.timeoutMs, lost);
-    const quick = lost.length === 0 || this.#lost().length < lost.length;
-    this.#waitMs = quick ? FIRST_MS : Math.min(2 * this.#waitMs, LONGEST_MS);
-    this.#later();
+    this.#timer = undefined;
+    const left = this.#lost();
+    this.#waitMs = left.length < lost.length ? FIRST_MS : Math.min(2 * this.#waitMs, LONGEST_MS);
+    if (left.length > 0) this.#later();
   }
 
   #lost(): string[] {

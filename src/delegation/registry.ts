@@ -22,6 +22,7 @@ export class RemoteRegistry implements RemoteDirectory {
   /** Fingerprints of cards that have changed since, until that is told. */
   readonly #changedFrom = new Map<string, string>();
   readonly #listeners = new Set<() => void>();
+  readonly #lostListeners = new Set<() => void>();
   #version = 0;
 
   /** @throws TroupeError as {@link replace}. */
@@ -119,6 +120,11 @@ export class RemoteRegistry implements RemoteDirectory {
     };
   }
 
+  /** Calls `listener` when a remote turns out to be unreachable. */
+  onLost(listener: () => void): void {
+    this.#lostListeners.add(listener);
+  }
+
   /**
    * Asks one remote what it is, and remembers the answer.
    * @throws TroupeError what the remote's `describe` throws.
@@ -174,5 +180,6 @@ export class RemoteRegistry implements RemoteDirectory {
     if (known !== undefined && now !== undefined && known !== now) this.#changedFrom.set(state.key, known);
     if (changed || before?.status !== state.status) this.#version++;
     if (changed) for (const listener of this.#listeners) listener();
+    if (state.status === "unreachable") for (const listener of this.#lostListeners) listener();
   }
 }

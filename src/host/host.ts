@@ -376,11 +376,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       for (const key of agents.keys()) if (!(key in next.agents)) agents.delete(key);
       for (const [key, agent] of Object.entries(next.agents)) agents.set(key, agent);
     },
-    async probe() {
-      const states = await registry.probe(probeTimeoutMs);
-      probing.start();
-      return states;
-    },
+    probe: () => registry.probe(probeTimeoutMs),
     async listen({ hostname = "127.0.0.1", port = 4100 } = {}) {
       if (!isLoopback(hostname) && options.authorise === undefined) {
         throw new TroupeError(

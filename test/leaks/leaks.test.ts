@@ -26,7 +26,7 @@ import { CountingClock } from "./counting-clock.js";
 import { CountingJournal } from "./counting-journal.js";
 import { holdings, processesIn, reachableBytes, settled } from "./machine.js";
 
-const RUNS = process.env.CI === undefined ? 100 : 200;
+const RUNS = 200;
 const WARM_UP = 50;
 /** A run that is over, with its delegation, takes about 4 KB; one whose program's output is still held takes ten times that. */
 const BYTES_PER_RUN = 16_384;

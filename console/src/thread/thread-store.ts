@@ -86,7 +86,9 @@ export class ThreadStore {
     return this.#connection;
   }
 
+  /** The message that was sent last, until its run is seen. */
   get pending(): PendingMessage | undefined {
+    if (this.#pending && this.#reducer.run(this.#pending.runId)) this.#pending = undefined;
     return this.#pending;
   }
 
@@ -261,7 +263,6 @@ export class ThreadStore {
           await nextTask();
           since = performance.now();
         }
-        if (this.#pending && this.#reducer.run(this.#pending.runId)) this.#pending = undefined;
         this.changed();
       }
     } catch (error) {

@@ -1,12 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
+import type { ClientName } from "../choices.js";
 import { SERVER_NAME, type ServerEntry } from "./server-entry.js";
-
-/** The MCP clients that `troupe mcp install` knows. */
-export const CLIENTS = ["claude", "codex", "cursor", "vscode"] as const;
-
-/** One of {@link CLIENTS}. */
-export type ClientName = (typeof CLIENTS)[number];
 
 /** What goes into a client's config. */
 export interface Installation {
