@@ -9,7 +9,8 @@ export default defineConfig({
     exclude: ["test/faults/**"],
     globalSetup: ["test/global-setup.ts"],
     pool: "forks",
-    maxWorkers: 2,
+    // Most tests wait for other processes most of the time, so two cores have room for three.
+    maxWorkers: 3,
     setupFiles: ["test/property-runs.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,
