@@ -43,6 +43,7 @@ const reference = [
   page("Configuration, every key", "reference/configuration"),
   page("Command line", "cli"),
   page("HTTP routes and frames", "http"),
+  page("HTTP, every body and answer", "reference/http"),
   page("Events", "reference/events"),
   page("MCP endpoint and tool", "mcp-endpoint"),
   page("Errors", "errors"),

@@ -1,11 +1,11 @@
-import { headingAnchor } from "../../docs/.vitepress/places.js";
 import { encodeCustom } from "../../src/bridges/agui/custom-encoder.js";
 import type { AguiEvent } from "../../src/bridges/agui/event.js";
 import { encodeNative } from "../../src/bridges/agui/native-encoder.js";
 import { encodeParent } from "../../src/bridges/agui/parent-encoder.js";
 import type { RunEvent } from "../../src/core/run-event.js";
 import type { SubagentEvent } from "../../src/delegation/events.js";
-import { code, table } from "./markdown.js";
+import { code } from "./markdown.js";
+import { TypePage } from "./type-page.js";
 import { type Declared, type Member, type Shape, TypeReader } from "./type-reader.js";
 
 /** Where the types of what a journal holds are declared. */
@@ -30,11 +30,13 @@ nothing else is said.`;
 const SUBAGENTS = `What a delegation appends. In the \`custom\` encoding each is a \`CUSTOM\` frame: \`name\` is the type, \`value\`
 has the identity below and the event's own fields. The frame in the \`native\` encoding is named with each.`;
 
-/** Words what a reader found; collects the types that fields name. */
+/** Words what a reader found. */
 class EventPage {
-  readonly #named = new Set<string>();
+  readonly #page: TypePage;
 
-  constructor(private readonly types: TypeReader) {}
+  constructor(private readonly types: TypeReader) {
+    this.#page = new TypePage(types);
+  }
 
   text(): string {
     const { types } = this;
@@ -42,7 +44,7 @@ class EventPage {
       INTRODUCTION,
       "## Entries",
       types.read("JournalEntry").meaning,
-      this.#fields(membersOf(types.read("JournalEntry"))),
+      this.#page.fields(membersOf(types.read("JournalEntry"))),
       "## Events of a run",
       types.read("RunEvent").meaning,
       CUSTOM,
@@ -51,7 +53,7 @@ class EventPage {
       SUBAGENTS,
       "### Identity",
       types.read("SubagentIdentity").meaning,
-      this.#fields(membersOf(types.read("SubagentIdentity"))),
+      this.#page.fields(membersOf(types.read("SubagentIdentity"))),
       ...types.read("SubagentChange").shapes.flatMap((shape) => this.#event(shape, subagentFrames(shape))),
       "## Gaps",
       ...this.#event(
@@ -59,7 +61,7 @@ class EventPage {
         ["Frame: `CUSTOM`, without an `id`."],
       ),
       "## Types",
-      ...this.#declarations(),
+      ...this.#page.declarations(),
     ].join("\n\n");
   }
 
@@ -69,37 +71,8 @@ class EventPage {
       `### ${code(typeOf(shape))}`,
       ...(shape.meaning === "" ? [] : [shape.meaning]),
       frames.join(" "),
-      rest.length === 0 ? "It has no fields of its own." : this.#fields(rest),
+      rest.length === 0 ? "It has no fields of its own." : this.#page.fields(rest),
     ];
-  }
-
-  #fields(members: readonly Member[]): string {
-    const rows = members.map(({ name, optional, type, meaning }) => [
-      code(`${name}${optional ? "?" : ""}`),
-      this.#type(type),
-      meaning,
-    ]);
-    return table(["Field", "Type", "Meaning"], rows);
-  }
-
-  /** A type, with a link to what it names. */
-  #type(type: string): string {
-    const named = [...new Set(type.match(/\b[A-Z]\w+/g) ?? [])].filter((name) => this.types.has(name));
-    for (const name of named) this.#named.add(name);
-    const links = named.map((name) => `[${name}](#${headingAnchor(name)})`);
-    if (links.length === 1 && named[0] === type) return links.join();
-    return [code(type), ...links].join(" ");
-  }
-
-  /** What fields name, and what that names in turn. */
-  *#declarations(): Generator<string> {
-    for (const name of this.#named) {
-      const { meaning, shapes, text } = this.types.read(name);
-      yield `### ${name}`;
-      if (meaning !== "") yield meaning;
-      if (shapes.length === 0) yield this.#type(text);
-      for (const { members } of shapes) yield this.#fields(members);
-    }
   }
 }
 

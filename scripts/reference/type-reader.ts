@@ -130,6 +130,7 @@ function membersOf(nodes: readonly Node[]): Member[] {
 function oneLine(type: TypeNode): string {
   return type
     .getText()
+    .replace(/\/\*[\s\S]*?\*\//g, "")
     .replace(/\s+/g, " ")
     .replace(/\breadonly /g, "")
     .replace(/^\| /, "");

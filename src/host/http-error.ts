@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { TroupeError } from "../core/errors.js";
+import type { ErrorAnswer } from "./routes/shapes.js";
 
 /** An error that a route answers with. */
 export class HttpError extends Error {
@@ -31,7 +32,8 @@ const STATUS: Record<string, ContentfulStatusCode> = {
 /** The body of every error: `{ error: { code, message, retryable? } }`. What is unexpected tells nothing of its inside. */
 export function errorResponse(context: Context, error: unknown): Response {
   if (error instanceof HttpError) {
-    return context.json({ error: { code: error.code, message: error.message } }, error.status);
+    const { code, message, status } = error;
+    return context.json({ error: { code, message } } satisfies ErrorAnswer, status);
   }
   if (error instanceof TroupeError && STATUS[error.code] !== undefined) {
     const { code, message, retryable } = error;

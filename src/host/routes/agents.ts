@@ -1,10 +1,11 @@
 import { VERSION } from "../../version.js";
 import type { HostApp, RouteEnvironment } from "./environment.js";
+import type { AgentsAnswer, HealthAnswer } from "./shapes.js";
 
 /** What the host offers, and that it lives. Never a URL or a credential. */
 export function agentRoutes(app: HostApp, { agents, registry }: RouteEnvironment): void {
   app.get("/agents", (context) =>
-    context.json({
+    context.json<AgentsAnswer>({
       agents: [...agents].map(([key, { name, driver }]) => ({ key, name, driver: driver.describe().name })),
       subAgents: registry
         .forTenant(context.get("principal").tenant)
@@ -20,5 +21,5 @@ export function agentRoutes(app: HostApp, { agents, registry }: RouteEnvironment
     }),
   );
 
-  app.get("/healthz", (context) => context.json({ status: "ok", version: VERSION }));
+  app.get("/healthz", (context) => context.json<HealthAnswer>({ status: "ok", version: VERSION }));
 }

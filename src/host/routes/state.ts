@@ -8,15 +8,29 @@ import { recordedDelegation, recordedDelegations } from "../recorded-delegation.
 import type { RunRecord } from "../runs.js";
 import { artifactResponse } from "./artifact-response.js";
 import { type HostApp, type HostContext, jsonBody, type RouteEnvironment } from "./environment.js";
+import type {
+  CancelBody,
+  DecisionAnswer,
+  DecisionBody,
+  DelegationAnswer,
+  DelegationCancelAnswer,
+  DelegationDetails,
+  DelegationsAnswer,
+  InputAnswer,
+  InputBody,
+  RunAnswer,
+  RunCancelAnswer,
+  RunDetails,
+} from "./shapes.js";
 
-const cancelBody = z.strictObject({ reason: z.string().max(500).optional() });
-const inputBody = z
+const cancelBody: z.ZodType<CancelBody> = z.strictObject({ reason: z.string().max(500).optional() });
+const inputBody: z.ZodType<InputBody> = z
   .strictObject({
     text: z.string().max(1_000_000).optional(),
     data: z.record(z.string(), z.unknown()).optional(),
   })
   .refine(({ text, data }) => text !== undefined || data !== undefined, "text or data is needed");
-const decisionBody = z.strictObject({
+const decisionBody: z.ZodType<DecisionBody> = z.strictObject({
   decision: z.enum(["approve", "deny"]),
   message: z.string().max(10_000).optional(),
   input: z.unknown().optional(),
@@ -45,19 +59,20 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   app.get("/runs/:runId", async (context) => {
     const record = await findRun(context);
     const delegations = (await delegationsOf(record)).map(({ identity }) => identity.delegationId);
-    return context.json({ ...showRun(record), delegations });
+    return context.json({ ...showRun(record), delegations } satisfies RunDetails);
   });
 
   app.get("/runs/:runId/delegations", async (context) => {
     const delegations = await delegationsOf(await findRun(context));
-    return context.json({ delegations: delegations.map(showDelegation) });
+    return context.json({ delegations: delegations.map(showDelegation) } satisfies DelegationsAnswer);
   });
 
   app.post("/runs/:runId/cancel", async (context) => {
     const { reason } = parse(cancelBody, await jsonBody(context));
     const record = await findRun(context);
     await commands.cancelRun(record, reason ?? "user");
-    return context.json({ runId: record.runId, status: record.status }, 202);
+    const answer: RunCancelAnswer = { runId: record.runId, status: record.status };
+    return context.json(answer, 202);
   });
 
   app.get("/delegations/:id", async (context) => {
@@ -66,7 +81,12 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
     const { delegationId } = state.identity;
     const history =
       first === undefined ? [] : await delegationHistory(journal, run.thread, first, delegationId);
-    return context.json({ ...showDelegation(state), threadId: threadIdOf(run.thread), history });
+    const answer: DelegationDetails = {
+      ...showDelegation(state),
+      threadId: threadIdOf(run.thread),
+      history,
+    };
+    return context.json(answer);
   });
 
   app.post("/delegations/:id/cancel", async (context) => {
@@ -74,7 +94,11 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
     const { state } = await findDelegation(context.get("principal"), context.req.param("id"));
     if (state.phase !== "over")
       await commands.cancelDelegation(state.identity.delegationId, reason ?? "user");
-    return context.json({ delegationId: state.identity.delegationId, status: statusOf(state) }, 202);
+    const answer: DelegationCancelAnswer = {
+      delegationId: state.identity.delegationId,
+      status: statusOf(state),
+    };
+    return context.json(answer, 202);
   });
 
   app.post("/delegations/:id/input", async (context) => {
@@ -82,7 +106,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
     const { state } = await findDelegation(context.get("principal"), context.req.param("id"));
     const answer = { ...defined({ text, data }) };
     await commands.answer(state.identity.delegationId, answer);
-    return context.json({ delegationId: state.identity.delegationId }, 202);
+    return context.json({ delegationId: state.identity.delegationId } satisfies InputAnswer, 202);
   });
 
   app.post("/approvals/:id", async (context) => {
@@ -92,7 +116,7 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
       ...defined({ message, input }),
     };
     if (await commands.decide(context.get("principal"), context.req.param("id"), answer))
-      return context.json({ decision }, 202);
+      return context.json({ decision } satisfies DecisionAnswer, 202);
     throw new HttpError(
       409,
       "already_decided",
@@ -108,11 +132,11 @@ export function stateRoutes(app: HostApp, environment: RouteEnvironment): void {
   });
 }
 
-function showRun({ runId, thread, agent, status, startedAt, endedAt, error }: RunRecord) {
+function showRun({ runId, thread, agent, status, startedAt, endedAt, error }: RunRecord): RunAnswer {
   return { runId, threadId: threadIdOf(thread), agent, status, startedAt, endedAt, error };
 }
 
-function showDelegation(state: DelegationState) {
+function showDelegation(state: DelegationState): DelegationAnswer {
   const { identity, objective, correlation, cardFingerprint, artifacts, answer, seen, stop, question } =
     state;
   return {

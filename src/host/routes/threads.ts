@@ -3,6 +3,7 @@ import { owns, threadIdOf } from "../authoriser.js";
 import { HttpError } from "../http-error.js";
 import type { RunRecord } from "../runs.js";
 import type { HostApp, RouteEnvironment } from "./environment.js";
+import type { ListedThread, ThreadsAnswer } from "./shapes.js";
 
 /** Threads of one page when the request does not say how many. */
 const PAGE_SIZE = 30;
@@ -40,10 +41,11 @@ export function threadRoutes(app: HostApp, { runs, delegator }: RouteEnvironment
       .sort((left, right) => compare(left.place, right.place));
     const page = threads.slice(0, limit);
     const last = page.at(-1)?.place;
-    return context.json({
+    const answer: ThreadsAnswer = {
       threads: page.flatMap(({ records }) => show(records, detached(records))),
       ...(last !== undefined && threads.length > limit && { next: `${last.startedAt}:${last.threadId}` }),
-    });
+    };
+    return context.json(answer);
   });
 }
 
@@ -71,7 +73,7 @@ function compare(left: Place, right: Place): number {
   );
 }
 
-function show(records: readonly RunRecord[], detached: number) {
+function show(records: readonly RunRecord[], detached: number): ListedThread[] {
   const [first, last] = [records[0], records.at(-1)];
   if (first === undefined || last === undefined) return [];
   const { runId, agent, status, startedAt, endedAt } = last;
