@@ -38,7 +38,8 @@ export class Pair implements AsyncDisposable {
   async play(schedule: Schedule): Promise<Outcome> {
     const [runner, reader] = await Promise.all([this.#one, this.#two]);
     const before = await this.fleet.sent();
-    if (schedule.fault === "cut the remote's stream") this.fleet.proxy.cutAfter(cutAfter(schedule));
+    // A stream of the schedule before may have been too short to be cut.
+    this.fleet.proxy.cutAfter(schedule.fault === "cut the remote's stream" ? cutAfter(schedule) : undefined);
     const { threadId, runId, response } = await ask(runner, schedule.prompt);
     // Who asked is gone; a browser reads at the other host.
     void response.body?.cancel().catch(() => undefined);

@@ -7,9 +7,9 @@ export interface CuttingProxy {
   readonly url: string;
   /**
    * From now on the first connection whose answer holds `count` server-sent events more than that is cut before the next one; the
-   * others pass. A second call arms it again.
+   * others pass. A second call arms it again; without a count nothing is cut.
    */
-  cutAfter(count: number): void;
+  cutAfter(count: number | undefined): void;
   close(): Promise<void>;
 }
 
