@@ -21,7 +21,8 @@ export async function startBridge(remote: string): Promise<Bridge> {
   const agents = [{ name: "bench", agentCardUrl: remote }];
   writeFileSync(file, JSON.stringify({ subAgents: { agents, options: { policy } } }));
   const client = new Client({ name: "bench", version: "1" });
-  const args = [MAIN, "mcp", "--config", file];
+  // In one process, as the other bridge is: a workspace's host would be another one, with a journal on disk.
+  const args = [MAIN, "mcp", "--standalone", "--config", file];
   await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: "ignore" }));
   const tool = (await client.listTools()).tools.find(({ name }) => name.includes("__"));
   if (tool === undefined) throw new Error("troupe mcp offers no skill");
