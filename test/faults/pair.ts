@@ -2,6 +2,9 @@ import { ask, Fleet, get, type HostProcess, post } from "../support/fleet.js";
 import { type Frame, framesOf } from "../support/frames.js";
 import { cutAfter, type Schedule } from "./schedule.js";
 
+/** How long a run may take until it is over, in milliseconds, however it is ended. */
+const PATIENCE_MS = 40_000;
+
 /** What became of a run. */
 export interface Outcome {
   readonly threadId: string;
@@ -64,8 +67,10 @@ export class Pair implements AsyncDisposable {
       );
       return open ? undefined : { status: run.status, delegations };
     };
+    const until = performance.now() + PATIENCE_MS;
     let over = await isOver();
     while (over === undefined) {
+      if (performance.now() > until) throw new Error(`It does not end: ${await this.#told(runId, browser)}`);
       await browser.news();
       over = await isOver();
     }
@@ -84,6 +89,17 @@ export class Pair implements AsyncDisposable {
       record,
       sent: (await this.fleet.sent()) - before,
     };
+  }
+
+  /** What the hosts say of a run, and what a browser saw of it. */
+  async #told(runId: string, browser: Browser): Promise<string> {
+    const hosts = await Promise.all([this.#one, this.#two]);
+    const told = hosts.map(async (host) => ({
+      run: await get(host, `/runs/${runId}`).catch(String),
+      delegations: await get(host, `/runs/${runId}/delegations`).catch(String),
+      log: host.stderr.slice(-2_000),
+    }));
+    return JSON.stringify({ hosts: await Promise.all(told), seen: browser.frames.slice(-8) });
   }
 
   async #inject(
