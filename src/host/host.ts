@@ -233,8 +233,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const endPrograms: RecoveryOptions["endPrograms"] = (runs) => void endOrphans(runs, clock);
   const recovery = { journal, createId, heir, endPrograms, onError: onRecoveryError };
   await commands.serve();
-  await closeAbandoned(recovery);
-  const stopLooking = watchAbandoned(recovery, clock, options.takeoverMs ?? 15_000);
+  const left = await closeAbandoned(recovery);
+  const stopLooking = watchAbandoned(recovery, clock, options.takeoverMs ?? 15_000, left);
   const externalTools = new ToolCatalog(registry.forTenant(""), {
     toolset: options.workspace?.toolset ?? options.toolset ?? "generic",
     shortcuts: options.shortcuts ?? [],

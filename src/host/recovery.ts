@@ -37,29 +37,49 @@ const HOST_STOPPED = "host_stopped" satisfies RunErrorCode & DelegationErrorCode
 /**
  * Takes care of what was open when the host that wrote it died. Each call and text, and then the run, get their end, once. A
  * delegation whose remote can still be asked goes on without its run; any other ends, since what its remote did is not known.
+ * @param left what could not be closed before
+ * @returns what could not be closed now: it belongs to this host and has to be tried again
  */
-export async function closeAbandoned(options: RecoveryOptions): Promise<void> {
-  const spans = (await options.journal.adopt?.()) ?? [];
+export async function closeAbandoned(
+  options: RecoveryOptions,
+  left: readonly RecordedSpan[] = [],
+): Promise<readonly RecordedSpan[]> {
+  const spans = [...left, ...((await options.journal.adopt?.()) ?? [])];
+  const failed: RecordedSpan[] = [];
   for (const thread of new Set(spans.map((span) => span.thread))) {
+    const open = spans.filter((span) => span.thread === thread);
     try {
-      await closeThread(
-        options,
-        thread,
-        spans.filter((span) => span.thread === thread),
-      );
+      await closeThread(options, thread, open);
     } catch (error) {
       options.onError(error);
+      // What another host has taken over in the meantime is its matter.
+      if ((Object(error) as { code?: unknown }).code !== "taken_over") failed.push(...open);
     }
   }
+  return failed;
 }
 
 /** Does {@link closeAbandoned} every `lookMs` milliseconds. @returns what ends that. */
-export function watchAbandoned(options: RecoveryOptions, clock: Clock, lookMs: number): () => Promise<void> {
+export function watchAbandoned(
+  options: RecoveryOptions,
+  clock: Clock,
+  lookMs: number,
+  before: readonly RecordedSpan[],
+): () => Promise<void> {
   let timer: Timer | undefined;
+  let left = before;
   let closing: Promise<void> = Promise.resolve();
+  const look = async () => {
+    try {
+      left = await closeAbandoned(options, left);
+    } catch (error) {
+      options.onError(error);
+    }
+    later();
+  };
   const later = () => {
     timer = clock.timer(lookMs, () => {
-      closing = closeAbandoned(options).catch(options.onError).then(later);
+      closing = look();
     });
   };
   if (options.journal.adopt !== undefined) later();

@@ -15,8 +15,9 @@ import {
 import { ManualClock } from "../testing/manual-clock.js";
 import { RedisConnection } from "./redis-connection.js";
 import { RedisCourier } from "./redis-courier.js";
-import { createRedisJournal, type RedisJournalOptions } from "./redis-journal.js";
+import { createRedisJournal, RedisJournal, type RedisJournalOptions } from "./redis-journal.js";
 import { RedisKeys } from "./redis-keys.js";
+import { ADOPT, APPEND } from "./redis-scripts.js";
 
 const suite = describe.skipIf(noRedis !== undefined);
 const why = noRedis === undefined ? "" : ` (skipped: ${noRedis})`;
@@ -114,6 +115,47 @@ suite(`on a Redis server${why}`, () => {
       "next run.finished",
     ]);
     await Promise.all([frozen.close(), heir.close()]);
+  });
+
+  it("what begins while another host looks for abandoned work is found by its next look", async () => {
+    const prefix = fresh();
+    const connection = await RedisConnection.open({ url: server.url, outageMs: 1_000, clock: systemClock });
+    const heir = await create({}, { prefix });
+    // The thread is announced and its first entry still on its way when the other one looks.
+    const run = connection.run.bind(connection);
+    const looked: unknown[] = [];
+    connection.run = async (script, keys, args) => {
+      if (script === APPEND) looked.push(await heir.adopt?.(), await heir.adopt?.());
+      return run(script, keys, args);
+    };
+    const keys = new RedisKeys(prefix);
+    const writer = new RedisJournal<ContractEvent>(connection, keys, { url: server.url });
+    await appendAll(writer, [{ type: "run.started" }], { runId: "run" });
+    expect(looked).toEqual([[], []]);
+    await writer.close();
+    expect(await heir.adopt?.()).toMatchObject([{ thread: THREAD, runId: "run" }]);
+    await heir.close();
+  });
+
+  it("abandoned work is not lost when the answer that gives it away is", async () => {
+    const prefix = fresh();
+    const gone = await create({}, { prefix });
+    await appendAll(gone, [{ type: "run.started" }], { runId: "run" });
+    await appendAll(gone, [{ type: "run.started" }], { thread: "other", runId: "other" });
+    await gone.close();
+    const connection = await RedisConnection.open({ url: server.url, outageMs: 1_000, clock: systemClock });
+    const run = connection.run.bind(connection);
+    let answers = 0;
+    connection.run = async (script, keys, args) => {
+      const answer = await run(script, keys, args);
+      if (script === ADOPT && ++answers <= 2) throw new Error("The connection is gone.");
+      return answer;
+    };
+    const heir = new RedisJournal<ContractEvent>(connection, new RedisKeys(prefix), { url: server.url });
+    await expect(heir.adopt()).rejects.toThrow("The connection is gone.");
+    expect(await heir.adopt()).toMatchObject([{ runId: "other" }, { runId: "run" }]);
+    expect(await heir.adopt()).toEqual([]);
+    await heir.close();
   });
 
   it("hosts ask each other: the first answer counts, nobody's matter is told as such, and silence in time", async () => {

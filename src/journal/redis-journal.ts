@@ -16,7 +16,7 @@ import { RedisConnection } from "./redis-connection.js";
 import { RedisCourier } from "./redis-courier.js";
 import { RedisKeys } from "./redis-keys.js";
 import { RedisOwner } from "./redis-owner.js";
-import { ADOPT, APPEND, OWNERS, READ } from "./redis-scripts.js";
+import { ADOPT, APPEND, CLOSED, OPENED, OWNERS, READ } from "./redis-scripts.js";
 import { delegationOf, matches, type SpanMark, spanMark } from "./span-list.js";
 import { untilBurstIsOver, WaitingReaders } from "./waiting-readers.js";
 
@@ -52,7 +52,7 @@ export interface RedisJournalOptions {
 export async function createRedisJournal<Event extends Recordable>(
   options: RedisJournalOptions,
 ): Promise<Journal<Event>> {
-  const { url, prefix = "troupe", outageMs = 30_000, clock = systemClock } = options;
+  const { url, prefix = "troupe", outageMs = OUTAGE_MS, clock = systemClock } = options;
   const keys = new RedisKeys(prefix);
   return new RedisJournal<Event>(await RedisConnection.open({ url, outageMs, clock }), keys, options);
 }
@@ -70,6 +70,7 @@ interface Waiting<Event extends Recordable> {
 const COMMIT = 1_000;
 /** Rows of a batch whose deltas are merged. */
 const MERGED_ROWS = 2_048;
+const OUTAGE_MS = 30_000;
 const RETENTION_MS = 30 * 24 * 3_600_000;
 
 /** A journal on an open connection, which it closes. */
@@ -81,6 +82,8 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
   readonly courier: RedisCourier;
   readonly #clock: Clock;
   readonly #limits: { readonly batch: number; readonly mergeBeyond: number };
+  /** Names of looks for abandoned work that had no answer, by their threads. */
+  readonly #adopting = new Map<string, string>();
   #batches = 0;
   #places = 0;
   #poll: Timer | undefined;
@@ -166,9 +169,13 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
 
   async adopt(): Promise<readonly RecordedSpan[]> {
     await this.#owner.hold();
-    const threads = texts(await this.connection.command(["SMEMBERS", this.keys.openThreads]));
-    const taken = await Promise.all(threads.sort().map((thread) => this.#adopt(thread)));
-    return taken.flat();
+    const threads = texts(await this.connection.command(["ZRANGE", this.keys.openThreads, "0", "-1"]));
+    const looks = await Promise.allSettled(threads.sort().map((thread) => this.#adopt(thread)));
+    const taken = looks.flatMap((look) => (look.status === "fulfilled" ? look.value : []));
+    const failed = looks.find((look) => look.status === "rejected");
+    // What was taken is this owner's now, so it is told; where a look failed, the next one looks again.
+    if (failed !== undefined && taken.length === 0) throw failed.reason;
+    return taken;
   }
 
   async close(): Promise<void> {
@@ -245,7 +252,7 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
     );
     const place = this.#clock.now() + ++this.#places / 1_000_000;
     await Promise.all([
-      this.connection.command(["SADD", this.keys.openThreads, thread]),
+      this.connection.run(OPENED, [this.keys.openThreads], [thread]),
       ...[...indexes].flatMap((key) => [
         this.connection.command(["ZADD", key, "NX", String(place), thread]),
         this.connection.command(["PEXPIRE", key, String(retentionMs * 2)]),
@@ -284,15 +291,19 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
     const { spans, open, state } = this.keys.thread(thread);
     const owners = [...new Set(texts(await this.connection.run(OWNERS, [spans, open], [])))];
     if (owners.length === 0) {
-      // Nothing is open. Whoever begins something at this moment has put the thread back, or finds it missing here.
-      await this.connection.command(["SREM", this.keys.openThreads, thread]);
-      if (Number(await this.connection.command(["HLEN", open])) > 0)
-        await this.connection.command(["SADD", this.keys.openThreads, thread]);
+      // Nothing is open, or not yet: what was announced a moment ago may still be on its way.
+      const longest = 2 * (this.options.outageMs ?? OUTAGE_MS);
+      await this.connection.run(CLOSED, [this.keys.openThreads], [thread, String(longest)]);
       return [];
     }
     const gone = await this.#owner.gone(owners);
-    if (gone.length === 0) return [];
-    const taken = texts(await this.connection.run(ADOPT, [spans, open, state], [this.#owner.id, ...gone]));
+    const unanswered = this.#adopting.get(thread);
+    if (gone.length === 0 && unanswered === undefined) return [];
+    const look = unanswered ?? createId("look");
+    this.#adopting.set(thread, look);
+    const args = [this.#owner.id, look, ...gone];
+    const taken = texts(await this.connection.run(ADOPT, [spans, open, state], args));
+    this.#adopting.delete(thread);
     return taken
       .map((json) => spanOf(thread, json))
       .sort((left, right) => Number(left.first) - Number(right.first));

@@ -32,9 +32,9 @@ export class RedisKeys {
     return `${this.prefix}:answers:${host}`;
   }
 
-  /** Threads that may have something open; some that have not are among them. */
+  /** Threads that may have something open, and since when; some that have not are among them. */
   get openThreads(): string {
-    return `${this.prefix}:open`;
+    return `${this.prefix}:open-threads`;
   }
 
   thread(name: string): ThreadKeys {

@@ -161,14 +161,14 @@ return owners
 
 /**
  * Gives what is open in a thread and belongs to owners that are gone to another one, each of it to one alone. Should the old one
- * come back, it can write no more of it.
- * Keys: spans, open, state. Arguments: the new owner, then those that are gone. Answers the spans as JSON.
+ * come back, it can write no more of it. A look that is repeated, because its answer was lost, gets the same answer.
+ * Keys: spans, open, state. Arguments: the new owner, the name of its look, then those that are gone. Answers the spans as JSON.
  */
 export const ADOPT = script(
   3,
   `
 local gone = {}
-for i = 2, #ARGV do gone[ARGV[i]] = true end
+for i = 3, #ARGV do gone[ARGV[i]] = true end
 local taken = {}
 for _, at in ipairs(redis.call('HVALS', KEYS[2])) do
   local span = cjson.decode(redis.call('HGET', KEYS[1], at))
@@ -176,11 +176,29 @@ for _, at in ipairs(redis.call('HVALS', KEYS[2])) do
     local name = cjson.encode({ span.runId, span.delegationId or '' })
     redis.call('HSET', KEYS[3], 'lost:' .. span.owner, 1, 'lost:' .. span.owner .. ':' .. name, 1)
     span.owner = ARGV[1]
+    span.look = ARGV[2]
     local json = cjson.encode(span)
     redis.call('HSET', KEYS[1], at, json)
     table.insert(taken, json)
+  elseif span.look == ARGV[2] then
+    table.insert(taken, cjson.encode(span))
   end
 end
 return taken
+`,
+);
+
+/** A thread may have something open from now on. Key: open threads, by the server's time. Argument: the thread. */
+export const OPENED = script(1, `redis.call('ZADD', KEYS[1], redis.call('TIME')[1], ARGV[1])`);
+
+/**
+ * A thread has nothing open. It stays among those that may have when somebody said so of it just now, and is still about to write.
+ * Key: open threads. Arguments: the thread, and how many milliseconds that may take.
+ */
+export const CLOSED = script(
+  1,
+  `
+local since = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if since and redis.call('TIME')[1] - since > ARGV[2] / 1000 then redis.call('ZREM', KEYS[1], ARGV[1]) end
 `,
 );

@@ -5,9 +5,6 @@ import { cutAfter, type Schedule } from "./schedule.js";
 /** How long a run may take until it is over, in milliseconds, however it is ended. */
 const PATIENCE_MS = 40_000;
 
-/** A run that has no end; the message is what its hosts say. */
-export class NeverEnded extends Error {}
-
 /** What became of a run. */
 export interface Outcome {
   readonly threadId: string;
@@ -73,7 +70,7 @@ export class Pair implements AsyncDisposable {
     const until = performance.now() + PATIENCE_MS;
     let over = await isOver();
     while (over === undefined) {
-      if (performance.now() > until) throw new NeverEnded(await this.#told(runId, browser));
+      if (performance.now() > until) throw new Error(`It does not end: ${await this.#told(runId, browser)}`);
       await browser.news();
       over = await isOver();
     }

@@ -10,6 +10,9 @@ import { RedisServer } from "./redis-server.js";
 
 const PROGRAM = fileURLToPath(new URL("../journal/redis-host.js", import.meta.url));
 
+/** How long a host may take for an answer that it has at hand, in milliseconds. */
+const PATIENCE_MS = 30_000;
+
 /** A host in a process of its own. */
 export type HostProcess = Command & { readonly url: string };
 
@@ -92,7 +95,7 @@ export function post(host: HostProcess, path: string, body: unknown = {}): Promi
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look at what a route answers
 export async function get(host: HostProcess, path: string): Promise<any> {
-  return (await fetch(host.url + path)).json();
+  return (await fetch(host.url + path, { signal: AbortSignal.timeout(PATIENCE_MS) })).json();
 }
 
 /** Reads until a subagent's event of that name, and goes away. */
