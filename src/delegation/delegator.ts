@@ -53,8 +53,10 @@ export class Delegator {
   readonly #active = new Map<string, ActiveDelegation>();
   /** What goes on without its run, by thread. */
   readonly #detached = new Map<string, Set<ActiveDelegation>>();
-  readonly #byRun = new Map<string, string[]>();
+  readonly #byRun = new Map<string, Set<string>>();
+  /** What has ended and is kept, oldest first, after those places that were given up. */
   readonly #ended: string[] = [];
+  #givenUp = 0;
   readonly permits = new Permits();
   readonly contexts = new ContextBook();
 
@@ -74,7 +76,7 @@ export class Delegator {
   /** All delegations of a run, oldest first. */
   list(run: DelegatingRun): DelegationState[] {
     const ids = this.#byRun.get(runKey(run)) ?? [];
-    return ids.flatMap((id) => this.get(id)?.state ?? []);
+    return [...ids].flatMap((id) => this.get(id)?.state ?? []);
   }
 
   /** @returns whether there is such a delegation and it was not over. */
@@ -148,9 +150,8 @@ export class Delegator {
     this.#delegations.set(delegationId, { run, delegation });
     this.#active.set(delegationId, delegation);
     void delegation.gone.then(() => this.#active.delete(delegationId));
-    const ids = this.#byRun.get(runKey(run));
-    if (ids === undefined) this.#byRun.set(runKey(run), [delegationId]);
-    else ids.push(delegationId);
+    const ids = this.#byRun.get(runKey(run)) ?? new Set();
+    this.#byRun.set(runKey(run), ids.add(delegationId));
   }
 
   /** @internal */
@@ -158,13 +159,21 @@ export class Delegator {
     const ended = this.#delegations.get(delegationId);
     if (ended !== undefined)
       this.#delegations.set(delegationId, { run: ended.run, delegation: { state: ended.delegation.state } });
-    this.#ended.push(delegationId);
-    const oldest = this.#ended.length > (this.options.keepEnded ?? 10_000) ? this.#ended.shift() : undefined;
+    const { keepEnded = 10_000 } = this.options;
+    if (this.#ended.push(delegationId) - this.#givenUp > keepEnded) this.#giveUpOldest();
+    if (this.#givenUp > keepEnded) {
+      this.#ended.splice(0, this.#givenUp);
+      this.#givenUp = 0;
+    }
+  }
+
+  #giveUpOldest(): void {
+    const oldest = this.#ended[this.#givenUp++];
     const known = oldest === undefined ? undefined : this.#delegations.get(oldest);
     if (oldest === undefined || known === undefined) return;
     this.#delegations.delete(oldest);
-    const left = (this.#byRun.get(runKey(known.run)) ?? []).filter((id) => id !== oldest);
-    if (left.length > 0) this.#byRun.set(runKey(known.run), left);
-    else this.#byRun.delete(runKey(known.run));
+    const ids = this.#byRun.get(runKey(known.run));
+    ids?.delete(oldest);
+    if (ids?.size === 0) this.#byRun.delete(runKey(known.run));
   }
 }

@@ -44,14 +44,15 @@ interface Described {
 
 /** The delegations of one run. */
 export class RunDelegations {
-  readonly #byCall = new Map<string, Promise<ActiveDelegation>>();
-  readonly #started = new Map<string, ActiveDelegation>();
+  /** Ids of delegations by the tool calls that started them, or begin to. */
+  readonly #byCall = new Map<string, Promise<string>>();
+  readonly #started = new Map<string, string>();
   readonly #active = new Set<ActiveDelegation>();
   readonly #correlator: Correlator;
   readonly #closing = new AbortController();
-  /** Resolves when the run is over: who still waits for what goes on without it waits in vain. */
-  readonly #over: Promise<void>;
-  #endRun: () => void = () => undefined;
+  /** Who waits for a delegation: when the run is over, they wait in vain for what goes on without it. */
+  readonly #waiting = new Set<() => void>();
+  #over = false;
 
   constructor(
     private readonly delegator: Delegator,
@@ -59,9 +60,6 @@ export class RunDelegations {
   ) {
     const { clock, correlationGraceMs = 250 } = delegator.options;
     this.#correlator = new Correlator(clock, correlationGraceMs);
-    this.#over = new Promise((resolve) => {
-      this.#endRun = resolve;
-    });
   }
 
   /** Sees the run's own events, to find the tool calls that delegations belong to. */
@@ -79,12 +77,12 @@ export class RunDelegations {
     const known = call.callId === undefined ? undefined : this.#byCall.get(call.callId);
     const starting = known ?? this.#start(request, call);
     if (call.callId !== undefined) this.#byCall.set(call.callId, starting);
-    const delegation = await starting.catch((error: unknown) => {
+    const delegationId = await starting.catch((error: unknown) => {
       // Nothing was started, so the same call may try again.
       if (call.callId !== undefined) this.#byCall.delete(call.callId);
       throw error;
     });
-    return this.#await(delegation, wait);
+    return this.result(delegationId, wait);
   }
 
   /**
@@ -154,13 +152,13 @@ export class RunDelegations {
 
   /** The id of the delegation that a tool call started. */
   async startedBy(callId: string): Promise<string | undefined> {
-    const delegation = await this.#byCall.get(callId)?.catch(() => undefined);
-    return delegation?.state.identity.delegationId;
+    return this.#byCall.get(callId)?.catch(() => undefined);
   }
 
   /** The delegation that a tool call started, if it has got that far. */
   ofCall(callId: string): DelegationState | undefined {
-    return this.#started.get(callId)?.state;
+    const delegationId = this.#started.get(callId);
+    return delegationId === undefined ? undefined : this.delegator.get(delegationId)?.state;
   }
 
   /** The run is cancelled: stops all delegations that are not over, and starts no more. */
@@ -181,7 +179,8 @@ export class RunDelegations {
       this.delegator.detach(this.run, delegation);
     }
     await endAll([...this.#active], reason);
-    this.#endRun();
+    for (const leave of this.#waiting) leave();
+    this.#over = true;
     this.#correlator.close();
   }
 
@@ -203,16 +202,22 @@ export class RunDelegations {
       delegation.apply({ type: "stop", cause: "cancel", reason: "the parent agent took the call back" });
     if (cancelled?.aborted) onCancel();
     else cancelled?.addEventListener("abort", onCancel, { once: true });
+    let leave: () => void = () => undefined;
     try {
       const returnsQuestions = delegation.state.inputRequired === "return" || asks !== undefined;
       const asked = returnsQuestions
         ? [delegation.asked(asks?.besides).then(() => delegation.snapshot())]
         : [];
-      const left = this.#over.then(() => delegation.snapshot());
+      const left = new Promise<DelegationResult>((resolve) => {
+        leave = () => resolve(delegation.snapshot());
+        if (this.#over) leave();
+        else this.#waiting.add(leave);
+      });
       const first = Promise.race([delegation.answer, ...asked, left]);
       if (budgetMs === undefined) return await first;
       return (await withinTime(this.delegator.options.clock, budgetMs, first)) ?? delegation.snapshot();
     } finally {
+      this.#waiting.delete(leave);
       cancelled?.removeEventListener("abort", onCancel);
     }
   }
@@ -228,7 +233,8 @@ export class RunDelegations {
     );
   }
 
-  async #start(request: DelegationRequest, call: IncomingCall): Promise<ActiveDelegation> {
+  /** @returns the new delegation's id. */
+  async #start(request: DelegationRequest, call: IncomingCall): Promise<string> {
     const { registry, clock, createId, artifacts, links, record } = this.delegator.options;
     if (this.#closing.signal.aborted)
       throw new TroupeError<DelegationErrorCode>("cancelled", "The run is over.");
@@ -303,14 +309,14 @@ export class RunDelegations {
       );
       late = delegation;
       this.delegator.keep(this.run, delegation);
-      if (call.callId !== undefined) this.#started.set(call.callId, delegation);
+      if (call.callId !== undefined) this.#started.set(call.callId, delegationId);
       this.#active.add(delegation);
       if (problem !== undefined) {
         delegation.refuse(problem);
-        return delegation;
+        return delegationId;
       }
       delegation.start(task);
-      return delegation;
+      return delegationId;
     } catch (error) {
       release();
       links?.revoke(delegationId);
