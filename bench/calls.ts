@@ -1,119 +1,87 @@
-import { Role } from "@a2a-js/sdk";
-import { ClientFactory, ClientFactoryOptions, DefaultAgentCardResolver } from "@a2a-js/sdk/client";
 import { startBridge } from "./bridge.js";
 import { median, percentile, type Row, row, start } from "./measure.js";
 import { startPeer } from "./peer.js";
-import { type Calls, measure, openRun, WARM } from "./tool-calls.js";
+import { sdkClient } from "./sdk-client.js";
+import { type Calls, callTool, connect, measure, openRun } from "./tool-calls.js";
 
 const CALLS = 400;
+const ROUNDS = 5;
+const PARALLEL = 50;
+/** Calls of each path before it counts: programs that run for long are compiled by then. */
+const WARM = 2_000;
 const TASK = { deltas: 1 };
 
-async function direct(url: string, parallel: number): Promise<Calls> {
-  const card = await new DefaultAgentCardResolver().resolve(url);
-  const client = await new ClientFactory(ClientFactoryOptions.default).createFromAgentCard(card);
-  const part = {
-    content: { $case: "text" as const, value: JSON.stringify(TASK) },
-    metadata: undefined,
-    filename: "",
-    mediaType: "",
-  };
-  const call = async () => {
-    const message = {
-      messageId: crypto.randomUUID(),
-      role: Role.ROLE_USER,
-      taskId: "",
-      contextId: "",
-      metadata: undefined,
-      extensions: [],
-      referenceTaskIds: [],
-      parts: [part],
-    };
-    for await (const _event of client.sendMessageStream({
-      message,
-      tenant: "",
-      configuration: undefined,
-      metadata: undefined,
-    })) {
-      // To the end.
-    }
-  };
-  return measure(call, CALLS, parallel);
+interface Path {
+  /** Makes so many calls. */
+  measure(count: number, parallel: number): Promise<Calls>;
+  readonly durations: number[];
+  readonly rates: number[];
 }
 
-async function delegated(url: string, runId: string, parallel: number): Promise<Calls> {
-  const run = await openRun(url, runId, CALLS + WARM);
-  const calls = await measure(() => run.call(TASK), CALLS, parallel);
-  await run.close();
-  return calls;
+function path(measured: Path["measure"]): Path {
+  return { measure: measured, durations: [], rates: [] };
+}
+
+/** Calls by the MCP server of a run, each run with as many calls as it announced. */
+function delegated(url: string): Path {
+  let runs = 0;
+  return path(async (count, parallel) => {
+    const run = await openRun(url, `run-${++runs}`, count);
+    const calls = await measure(() => run.call(TASK), count, parallel);
+    await run.close();
+    return calls;
+  });
 }
 
 /** What a delegation costs beyond calling the same remote directly, and what it costs through a bridge that neither streams nor records. */
 export async function callRows(): Promise<Row[]> {
   const remote = await start("./remote.ts");
-  const host = await start("./host.ts", remote.url);
-  const peer = await startPeer(remote.url);
-  const bridge = await startBridge(remote.url);
+  const [host, relay] = await Promise.all([
+    start("./host.ts", remote.url),
+    start("./mcp-relay.ts", remote.url),
+  ]);
+  const [peer, bridge] = await Promise.all([startPeer(remote.url), startBridge(remote.url)]);
+  const ask = await sdkClient(remote.url);
+  const client = await connect(relay.url);
+  const input = { agent: "remote", objective: JSON.stringify(TASK) };
+  const plain = (call: () => Promise<unknown>) => path((count, parallel) => measure(call, count, parallel));
   const paths = {
-    direct: (parallel: number) => direct(remote.url, parallel),
-    troupe: (parallel: number, round: number) => delegated(host.url, `run-${parallel}-${round}`, parallel),
-    bridge: (parallel: number) => measure(() => bridge.call(TASK), CALLS, parallel),
-    peer: (parallel: number) => measure(() => peer.call(TASK), CALLS, parallel),
+    direct: plain(() => ask(JSON.stringify(TASK))),
+    relay: plain(() => callTool(client, "delegate_to_agent", input)),
+    troupe: delegated(host.url),
+    bridge: plain(() => bridge.call(TASK)),
+    peer: plain(() => peer.call(TASK)),
   };
-  const none = () => ({
-    direct: [] as number[],
-    troupe: [] as number[],
-    bridge: [] as number[],
-    peer: [] as number[],
-  });
-  const [single, rates] = [none(), none()];
   try {
-    for (let round = 0; round < 3; round++) {
-      for (const path of ["direct", "troupe", "bridge", "peer"] as const) {
-        single[path].push(...(await paths[path](1, round)).durations);
-        rates[path].push(CALLS / ((await paths[path](50, round)).all / 1_000));
+    for (const each of Object.values(paths)) await each.measure(WARM, PARALLEL);
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const each of Object.values(paths)) {
+        each.durations.push(...(await each.measure(CALLS, 1)).durations);
+        each.rates.push(CALLS / ((await each.measure(CALLS, PARALLEL)).all / 1_000));
       }
     }
   } finally {
+    await client.close();
     await bridge.stop();
     await peer.stop();
-    host.stop();
-    remote.stop();
+    for (const process of [host, relay, remote]) process.stop();
   }
-  const what = "one delegation by MCP, from call to result";
+  const p50 = (name: keyof typeof paths) => median(paths[name].durations);
+  const p99 = (name: keyof typeof paths) => percentile(paths[name].durations, 0.99);
+  const rate = (name: keyof typeof paths) => median(paths[name].rates);
+  const http = "one delegation by MCP over HTTP";
+  const stdio = "one delegation by MCP on stdio";
+  const many = `delegations a second, ${PARALLEL} at once`;
   const sdk = "SDK client, direct";
+  const noOp = "MCP server of the SDK around it";
   return [
-    row("call-p50", `${what}, p50`, "ms", median(single.troupe), median(single.direct), sdk),
-    row(
-      "call-p99",
-      `${what}, p99`,
-      "ms",
-      percentile(single.troupe, 0.99),
-      percentile(single.direct, 0.99),
-      sdk,
-    ),
-    row(
-      "call-rate",
-      "delegations a second, 50 at once",
-      "1/s",
-      median(rates.troupe),
-      median(rates.direct),
-      sdk,
-    ),
-    row(
-      "call-p50-peer",
-      `${what} on stdio, p50`,
-      "ms",
-      median(single.bridge),
-      median(single.peer),
-      peer.name,
-    ),
-    row(
-      "call-rate-peer",
-      "delegations a second on stdio, 50 at once",
-      "1/s",
-      median(rates.bridge),
-      median(rates.peer),
-      peer.name,
-    ),
+    row("call-p50", `${http}, p50`, "ms", p50("troupe"), p50("relay"), noOp),
+    row("call-p99", `${http}, p99`, "ms", p99("troupe"), p99("relay"), noOp),
+    row("call-rate", `${many}, over HTTP`, "1/s", rate("troupe"), rate("relay"), noOp),
+    row("call-p50-direct", `${http}, p50`, "ms", p50("troupe"), p50("direct"), sdk),
+    row("call-p50-stdio", `${stdio}, p50`, "ms", p50("bridge"), p50("direct"), sdk),
+    row("call-rate-stdio", `${many}, on stdio`, "1/s", rate("bridge"), rate("direct"), sdk),
+    row("call-p50-peer", `${stdio}, p50`, "ms", p50("bridge"), p50("peer"), peer.name),
+    row("call-rate-peer", `${many}, on stdio`, "1/s", rate("bridge"), rate("peer"), peer.name),
   ];
 }

@@ -9,10 +9,7 @@ export interface Calls {
   readonly all: number;
 }
 
-/** Calls that are made before it counts. */
-export const WARM = 100;
-
-/** Makes `count` calls, `parallel` at a time, after some to get warm. */
+/** Makes `count` calls, `parallel` at a time. */
 export async function measure(call: () => Promise<unknown>, count: number, parallel: number): Promise<Calls> {
   const durations: number[] = [];
   const timed = async () => {
@@ -20,8 +17,6 @@ export async function measure(call: () => Promise<unknown>, count: number, paral
     await call();
     durations.push(performance.now() - started);
   };
-  for (let index = 0; index < WARM; index++) await timed();
-  durations.length = 0;
   const started = performance.now();
   const worker = async () => {
     for (let index = 0; index < count / parallel; index++) await timed();
@@ -71,7 +66,8 @@ export async function openRun(url: string, runId: string, calls: number): Promis
   throw new Error("the run ended before it began");
 }
 
-async function connect(url: string, headers: Record<string, string>): Promise<Client> {
+/** Connects to an MCP server over HTTP, in the newest era that it knows. */
+export async function connect(url: string, headers: Record<string, string> = {}): Promise<Client> {
   const client = new Client({ name: "bench", version: "1" }, { versionNegotiation: { mode: "auto" } });
   await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
   return client;

@@ -3,7 +3,7 @@ export type Defined<Members extends object> = { [Name in keyof Members]?: Exclud
 
 /** `members` without those that are `undefined`. */
 export function defined<Members extends object>(members: Members): Defined<Members> {
-  return Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as Defined<Members>;
+  const present: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(members)) if (value !== undefined) present[name] = value;
+  return present as Defined<Members>;
 }

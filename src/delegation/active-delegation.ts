@@ -59,7 +59,9 @@ export class ActiveDelegation {
   #answer: (result: DelegationResult) => void = () => undefined;
   #over: () => void = () => undefined;
   readonly #stream = new AbortController();
-  readonly #watch = new AbortController();
+  /** Made when a watch begins: most delegations never need one. */
+  #watch: AbortController | undefined;
+  #abandoned = false;
   #watching: Promise<void> = Promise.resolve();
   /** The run is over, but whether the remote stopped is still being watched. */
   #watchOn = false;
@@ -264,7 +266,8 @@ export class ActiveDelegation {
 
   /** Stops watching; the host is closing. */
   abandon(): void {
-    this.#watch.abort();
+    this.#abandoned = true;
+    this.#watch?.abort();
     this.#stream.abort();
   }
 
@@ -332,7 +335,7 @@ export class ActiveDelegation {
         for (const timer of this.#timers) timer.cancel();
         this.#questionTimer?.cancel();
         this.#silence.cancel();
-        if (!this.#watchOn) this.#watch.abort("over");
+        if (!this.#watchOn) this.#watch?.abort("over");
         void this.#recorded
           .catch(() => undefined)
           .then(() => {
@@ -387,14 +390,17 @@ export class ActiveDelegation {
     const reference = this.#reference();
     const until = clock.now() + policy.cancelWatchMs;
     let pause = WATCH_FIRST_MS;
-    while (reference !== undefined && !this.#watch.signal.aborted && clock.now() < until) {
-      await sleep(clock, Math.min(pause, until - clock.now()), this.#watch.signal);
-      if (this.#watch.signal.aborted) return;
+    this.#watch = new AbortController();
+    const { signal } = this.#watch;
+    if (this.#abandoned) this.#watch.abort();
+    while (reference !== undefined && !signal.aborted && clock.now() < until) {
+      await sleep(clock, Math.min(pause, until - clock.now()), signal);
+      if (signal.aborted) return;
       pause = Math.min(pause * 2, WATCH_LONGEST_MS);
       const seen = await withinTime(
         clock,
         policy.cancelTimeoutMs,
-        (async () => remote.look(reference, this.#watch.signal))().catch(() => undefined),
+        (async () => remote.look(reference, signal))().catch(() => undefined),
       );
       if (seen?.over) return this.apply({ type: "watch_ended", remoteStatus: seen.remoteStatus });
       if (this.#state.phase === "over") await this.#askToCancel(reference);
