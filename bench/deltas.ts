@@ -1,4 +1,4 @@
-import { type Arrivals, arrivals, median, percentile, type Row, row, start } from "./measure.js";
+import { type Arrivals, arrivals, median, percentile, type Row, rateOf, row, start } from "./measure.js";
 
 let runs = 0;
 
@@ -50,8 +50,7 @@ export async function deltaRows(): Promise<Row[]> {
     for (let round = 0; round < 5; round++) {
       for (const path of ["relay", "troupe"] as const) {
         latencies[path].push(...(await paths[path]({ deltas: 400, paceMs: 2 })).latencies);
-        const { latencies: all, span } = await paths[path]({ deltas: 20_000 });
-        rates[path].push(all.length / (span / 1_000));
+        rates[path].push(rateOf([await paths[path]({ deltas: 20_000 })]));
       }
     }
   } finally {

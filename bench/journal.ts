@@ -17,6 +17,8 @@ const WHOLE = { mergeBeyond: Number.POSITIVE_INFINITY };
 /** Entries a second that are asked for. */
 const TARGETS = { memory: 200_000, sqlite: 100_000 };
 
+const ENGINE_NAMES = { memory: "memory", sqlite: "SQLite", redis: "Redis" };
+
 const identity = {
   runId: "run-5f0c5f0c5f0c5f0c5f0c5f0c",
   parentToolCallId: "toolu_01AbCdEfGhIjKlMnOpQrStUv",
@@ -53,37 +55,51 @@ async function append(journal: Journal<ThreadEvent>, from = 0, to = ENTRIES): Pr
   return (to - from) / ((performance.now() - begin) / 1_000);
 }
 
-async function replay(journal: Journal<ThreadEvent>): Promise<number> {
+async function replay(journal: Journal<ThreadEvent>, entries = ENTRIES): Promise<number> {
   const begin = performance.now();
   let count = 0;
   for await (const batch of journal.read("/t")) count += batch.length;
-  if (count !== ENTRIES) throw new Error(`${count} entries`);
-  return ENTRIES / ((performance.now() - begin) / 1_000);
+  if (count !== entries) throw new Error(`${count} entries`);
+  return entries / ((performance.now() - begin) / 1_000);
 }
+
+/** Where the journals of the benchmark are kept. */
+interface Places {
+  readonly folder: string;
+  readonly redis?: string;
+}
+
+type Engine = "memory" | "sqlite" | "redis";
+
+/** A journal of each engine that there is, all of them empty. */
+async function open({ folder, redis }: Places, name: string, keep = 2 * LONG) {
+  const file = join(folder, `${name}.db`);
+  const journals: [Engine, Journal<ThreadEvent>][] = [
+    ["memory", createMemoryJournal<ThreadEvent>({ ...WHOLE, maxItemsPerThread: keep })],
+    ["sqlite", await createSqliteJournal<ThreadEvent>({ ...WHOLE, file, maxEntriesPerThread: keep })],
+  ];
+  if (redis !== undefined) {
+    const options = { ...WHOLE, url: redis, prefix: `bench-${name}`, maxEntriesPerThread: keep };
+    journals.push(["redis", await createRedisJournal<ThreadEvent>(options)]);
+  }
+  return journals;
+}
+
+const none = () => ({ append: [] as number[], replay: [] as number[] });
 
 /** What the journals do: entries a second, written in small bursts and read from the beginning. */
 export async function journalRows(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), "troupe-bench-"));
-  const none = () => ({ append: [] as number[], replay: [] as number[] });
-  const rates = { memory: none(), sqlite: none(), redis: none() };
+  const rates: Record<Engine, { append: number[]; replay: number[] }> = {
+    memory: none(),
+    sqlite: none(),
+    redis: none(),
+  };
   const redis = await startRedis();
+  const places: Places = { folder, ...(redis && { redis: redis.url }) };
   try {
     for (let round = 0; round < 4; round++) {
-      const file = join(folder, `${round}.db`);
-      const journals = {
-        memory: createMemoryJournal<ThreadEvent>(WHOLE),
-        sqlite: await createSqliteJournal<ThreadEvent>({ file, ...WHOLE }),
-        ...(redis && {
-          redis: await createRedisJournal<ThreadEvent>({
-            url: redis.url,
-            prefix: `bench-${round}`,
-            ...WHOLE,
-          }),
-        }),
-      };
-      for (const engine of ["memory", "sqlite", "redis"] as const) {
-        const journal = journals[engine];
-        if (journal === undefined) continue;
+      for (const [engine, journal] of await open(places, `short-${round}`)) {
         const appended = await append(journal);
         const read = await replay(journal);
         await journal.close();
@@ -93,87 +109,76 @@ export async function journalRows(): Promise<Row[]> {
         rates[engine].replay.push(read);
       }
     }
+    const growth: Row[] = [];
+    for (const [engine, journal] of await open(places, "long")) {
+      growth.push(...(await longRows(engine, journal, median(rates[engine].replay))));
+      await journal.close();
+    }
+    const { memory } = rates;
+    const entries = `of ${ENTRIES.toLocaleString("en")} entries`;
+    const compared = (["sqlite", "redis"] as const).flatMap((engine) => {
+      const { append: appended, replay: read } = rates[engine];
+      if (read.length === 0) return [];
+      const name = ENGINE_NAMES[engine];
+      return [
+        row(
+          `journal-append-${engine}`,
+          `appending ${entries} to ${name}`,
+          "1/s",
+          median(appended),
+          median(memory.append),
+          "memory",
+        ),
+        row(
+          `journal-replay-${engine}`,
+          `replay ${entries} from ${name}`,
+          "1/s",
+          median(read),
+          median(memory.replay),
+          "memory",
+        ),
+      ];
+    });
+    const targets = (["memory", "sqlite"] as const).map((engine) =>
+      row(
+        `journal-${engine}-target`,
+        `replay ${entries} from ${ENGINE_NAMES[engine]}`,
+        "1/s",
+        median(rates[engine].replay),
+        TARGETS[engine],
+        "the rate asked for",
+      ),
+    );
+    return [...compared, ...targets, ...growth];
   } finally {
     redis?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-  const { memory, sqlite } = rates;
-  const growth = await growthRates();
-  const target = "the rate asked for";
-  const entries = `of ${ENTRIES.toLocaleString("en")} entries`;
-  return [
-    row(
-      "journal-append-sqlite",
-      `appending ${entries} to SQLite`,
-      "1/s",
-      median(sqlite.append),
-      median(memory.append),
-      "memory",
-    ),
-    row(
-      "journal-replay-sqlite",
-      `replay ${entries} from SQLite`,
-      "1/s",
-      median(sqlite.replay),
-      median(memory.replay),
-      "memory",
-    ),
-    ...(redis === undefined
-      ? []
-      : [
-          row(
-            "journal-append-redis",
-            `appending ${entries} to Redis`,
-            "1/s",
-            median(rates.redis.append),
-            median(memory.append),
-            "memory",
-          ),
-          row(
-            "journal-replay-redis",
-            `replay ${entries} from Redis`,
-            "1/s",
-            median(rates.redis.replay),
-            median(memory.replay),
-            "memory",
-          ),
-        ]),
-    row(
-      "journal-growth",
-      "the last 100,000 of a run of 1,000,000 entries, in memory",
-      "1/s",
-      growth.last,
-      growth.first,
-      "its first 100,000",
-    ),
-    row(
-      "journal-sqlite-target",
-      `replay ${entries} from SQLite`,
-      "1/s",
-      median(sqlite.replay),
-      TARGETS.sqlite,
-      target,
-    ),
-    row(
-      "journal-memory-target",
-      `replay ${entries} from memory`,
-      "1/s",
-      median(memory.replay),
-      TARGETS.memory,
-      target,
-    ),
-  ];
 }
 
-/** Entries a second at the beginning and at the end of a run of a million. */
-async function growthRates(): Promise<{ first: number; last: number }> {
-  const warm = createMemoryJournal<ThreadEvent>();
-  await append(warm);
-  await warm.close();
-  const journal = createMemoryJournal<ThreadEvent>({ maxItemsPerThread: 2 * LONG });
+/** A run of a million entries: what its end costs against its beginning, and its replay against that of a shorter one. */
+async function longRows(engine: Engine, journal: Journal<ThreadEvent>, short: number): Promise<Row[]> {
   const first = await append(journal, 0, ENTRIES);
   await append(journal, ENTRIES, LONG - ENTRIES);
   const last = await append(journal, LONG - ENTRIES, LONG);
-  await journal.close();
-  return { first, last };
+  const name = ENGINE_NAMES[engine];
+  const shown = (count: number) => count.toLocaleString("en");
+  return [
+    row(
+      `journal-growth-${engine}`,
+      `appending the last ${shown(ENTRIES)} of ${shown(LONG)} entries to ${name}`,
+      "1/s",
+      last,
+      first,
+      `its first ${shown(ENTRIES)}`,
+    ),
+    row(
+      `journal-replay-long-${engine}`,
+      `replay of ${shown(LONG)} entries from ${name}`,
+      "1/s",
+      await replay(journal, LONG),
+      short,
+      `one of ${shown(ENTRIES)}`,
+    ),
+  ];
 }

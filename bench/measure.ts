@@ -64,8 +64,17 @@ export async function start(file: string, ...args: string[]): Promise<Started> {
 export interface Arrivals {
   /** Milliseconds from sending to reading, a delta each. */
   readonly latencies: number[];
-  /** Milliseconds from the first delta's sending to the last one's reading. */
-  readonly span: number;
+  /** When the first delta was sent, and the last one read, in milliseconds since the epoch. */
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Deltas a second of what arrived at the same time. */
+export function rateOf(all: readonly Arrivals[]): number {
+  const count = all.reduce((sum, { latencies }) => sum + latencies.length, 0);
+  const first = Math.min(...all.map(({ first }) => first));
+  const last = Math.max(...all.map(({ last }) => last));
+  return count / ((last - first) / 1_000);
 }
 
 const now = () => performance.timeOrigin + performance.now();
@@ -91,5 +100,5 @@ export async function arrivals(
       latencies.push(last - sent);
     }
   }
-  return { latencies, span: last - first };
+  return { latencies, first, last };
 }
