@@ -53,19 +53,17 @@ export class JsonRpcChannel implements TaskChannel {
     this.#version = options.version;
   }
 
-  async *stream(request: SendMessageRequest, call: CallOptions): AsyncGenerator<Delivery, void, undefined> {
-    const response = await this.#downgrading(() =>
-      this.#open("stream", this.#sendParams(request, undefined), call),
-    );
-    yield* this.#events(response);
+  stream(request: SendMessageRequest, call: CallOptions): AsyncGenerator<Delivery, void, undefined> {
+    const open = () => this.#open("stream", this.#sendParams(request, undefined), call);
+    return this.#events(() => this.#downgrading(open));
   }
 
   async send(request: SendMessageRequest, call: CallOptions): Promise<Delivery> {
     return this.#downgrading(() => this.#unary("send", this.#sendParams(request, false), call));
   }
 
-  async *subscribe(taskId: string, call: CallOptions): AsyncGenerator<Delivery, void, undefined> {
-    yield* this.#events(await this.#open("subscribe", this.#taskParams(taskId, {}), call));
+  subscribe(taskId: string, call: CallOptions): AsyncGenerator<Delivery, void, undefined> {
+    return this.#events(() => this.#open("subscribe", this.#taskParams(taskId, {}), call));
   }
 
   async get(taskId: string, call: CallOptions): Promise<Delivery & { readonly task: Task }> {
@@ -128,7 +126,9 @@ export class JsonRpcChannel implements TaskChannel {
     return single(response, await response.text());
   }
 
-  async *#events(opened: Answer | Delivery): AsyncGenerator<Delivery, void, undefined> {
+  /** Nothing is sent before the first event is asked for. */
+  async *#events(open: () => Promise<Answer | Delivery>): AsyncGenerator<Delivery, void, undefined> {
+    const opened = await open();
     if ("response" in opened) {
       yield opened;
       return;
