@@ -141,6 +141,35 @@ describe("SseParser", () => {
     );
   });
 
+  test("bytes of any kind give the same events, and the same fault after them, at once as one by one", () => {
+    const piece = fc.oneof(
+      stream.map((text) => encoder.encode(text)),
+      fc.constantFrom(
+        ...["data: ä\n\n", "data: b\r\n\r\n", "x".repeat(50)].map((text) => encoder.encode(text)),
+      ),
+      fc.uint8Array({ maxLength: 3 }),
+    );
+    const outcome = (pieces: readonly Uint8Array[]) => {
+      const parser = new SseParser({ maxEventBytes: 60 });
+      const seen: unknown[] = [];
+      try {
+        for (const bytes of pieces) for (const event of parser.push(bytes)) seen.push(event);
+      } catch (error) {
+        seen.push((error as { code?: unknown }).code);
+      }
+      return seen;
+    };
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const all = Uint8Array.from(pieces.flatMap((bytes) => [...bytes]));
+        const expected = outcome(Array.from(all, (_, index) => all.subarray(index, index + 1)));
+        expect(outcome([all])).toEqual(expected);
+        expect(outcome(pieces)).toEqual(expected);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
   test("reads back what formatSse writes", () => {
     const name = fc.string({ unit: "binary" }).map((text) => text.replaceAll(/[\r\n\0]/g, ""));
     const frame = fc.record({

@@ -58,6 +58,37 @@ export class SseParser {
    * @throws WireError `too_large`, or `malformed` when a line is not UTF-8. The parser is of no use afterwards.
    */
   *push(bytes: Uint8Array): Generator<SseEvent, void, undefined> {
+    // What began before, and the very first line, are looked at byte by byte.
+    const begun = this.#firstLine || this.#skipLineFeed || this.#lineBytes > 0;
+    const from = begun ? bytes.indexOf(LF) + 1 : 0;
+    if (from > 0) yield* this.#lines(bytes.subarray(0, from));
+    const rest = bytes.subarray(from);
+    const whole = rest.lastIndexOf(LF) + 1;
+    const text = begun && from === 0 ? undefined : this.#decoded(rest.subarray(0, whole));
+    if (text === undefined) {
+      yield* this.#lines(rest);
+      return;
+    }
+    let start = 0;
+    for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
+      const event = this.#line(text.slice(start, end));
+      start = end + 1;
+      if (event) yield event;
+    }
+    yield* this.#lines(rest.subarray(whole));
+  }
+
+  /** Many lines at once; `undefined` when they have to be looked at one by one, to find which of them is wrong. */
+  #decoded(lines: Uint8Array): string | undefined {
+    if (lines.length > this.#maxEventBytes || lines.includes(CR)) return undefined;
+    try {
+      return this.#decoder.decode(lines);
+    } catch {
+      return undefined;
+    }
+  }
+
+  *#lines(bytes: Uint8Array): Generator<SseEvent, void, undefined> {
     let start = 0;
     for (let index = 0; index < bytes.length; index++) {
       const byte = bytes[index];
