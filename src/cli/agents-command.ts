@@ -7,7 +7,7 @@ import { EXIT } from "./exit-code.js";
 import { knownPrograms } from "./known-programs.js";
 import { type FoundProgram, lookForAgents, lookForProgram } from "./program-look.js";
 import { createProgress } from "./progress.js";
-import { clean, oneLine } from "./tree/render.js";
+import { flat, oneLine } from "./tree/render.js";
 
 /** Options of `troupe agents`. */
 export interface AgentsOptions {
@@ -60,11 +60,11 @@ async function configuredRemotes(loaded: LoadedConfig): Promise<FoundRemote[]> {
       name: key,
       protocol,
       status,
-      ...defined({ title: description === undefined ? undefined : clean(description.name) }),
+      ...defined({ title: description === undefined ? undefined : flat(description.name) }),
       ...(status === "ready"
         ? {}
         : {
-            problem: clean(problem ?? "it did not answer"),
+            problem: flat(problem ?? "it did not answer"),
             remedy: "start it, or correct its address and `auth` in the config",
           }),
     }));

@@ -206,7 +206,8 @@ Exit codes: 0 done, 1 the run failed, 2 bad usage or config, 130 cancelled.`,
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (error instanceof TroupeError) {
-      console.error(`troupe: ${error.message}`);
+      const { clean } = await import("./tree/render.js");
+      console.error(`troupe: ${clean(error.message)}`);
       return USAGE_CODES.has(error.code) || error instanceof JournalError ? EXIT.usage : EXIT.failed;
     }
     if (isListenError(error)) {

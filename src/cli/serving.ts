@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import type { RemoteState } from "../delegation/directory.js";
 import type { Host } from "../host/host.js";
+import { flat } from "./tree/render.js";
 
 /** Prints where a host listens; one JSON line for programs. */
 export function announce(host: Host, url: string, json: boolean | undefined, lines: readonly string[]): void {
@@ -12,7 +13,7 @@ export function announce(host: Host, url: string, json: boolean | undefined, lin
 export function warnOfUnreachable(remotes: readonly RemoteState[]): void {
   for (const { key, status, problem } of remotes)
     if (status === "unreachable")
-      console.error(`troupe: remote agent "${key}" cannot be reached. ${problem ?? ""}`);
+      console.error(`troupe: remote agent "${key}" cannot be reached. ${flat(problem ?? "")}`);
 }
 
 /** How {@link serveUntilStopped} ends. */

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
 import type { ThreadEvent } from "../bridges/agui/event.js";
 import { defined } from "../core/defined.js";
+import { logText } from "../core/log-text.js";
 import type { ThreadStore } from "../core/thread.js";
 import type { ArtifactStore } from "../delegation/artifacts.js";
 import { createDirectoryArtifactStore } from "../delegation/directory-artifacts.js";
@@ -41,7 +42,9 @@ export async function createDurableStorage(options: DurableStorageOptions): Prom
     onDropped: (delegationIds) => {
       artifacts
         .drop(delegationIds)
-        .catch((error: unknown) => console.error("Artifacts of old delegations were not deleted:", error));
+        .catch((error: unknown) =>
+          console.error("Artifacts of old delegations were not deleted:", logText(error)),
+        );
     },
   });
   return { journal, artifacts, threads: sqliteThreadStore(file) };

@@ -10,6 +10,7 @@ import { type Clock, systemClock, withinTime } from "../core/clock.js";
 import { defined } from "../core/defined.js";
 import { TroupeError } from "../core/errors.js";
 import { type CreateId, createId as defaultCreateId } from "../core/ids.js";
+import { logText } from "../core/log-text.js";
 import type { Run } from "../core/run.js";
 import type { RunService } from "../core/run-service.js";
 import type { ThreadChoice } from "../core/thread.js";
@@ -192,7 +193,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       threadId: threadIdOf(thread),
       ...(tenantOf(thread) === "" ? {} : { tenant: tenantOf(thread) }),
     }),
-    onError: (error) => console.error("Telemetry:", error),
+    onError: (error) => console.error("Telemetry:", logText(error)),
   });
   const observed = (run: DelegatingRun, event: ThreadEvent, appended: Promise<ThreadEntry>) => {
     telemetry?.recorded(run, event, appended);
@@ -203,7 +204,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     artifacts,
     clock,
     createId,
-    onError: (error) => console.error("Unexpected error in a delegation:", error),
+    onError: (error) => console.error("Unexpected error in a delegation:", logText(error)),
     record: (run, event) => observed(run, event, lateWork.recordDelegation(run, event)),
     ...defined({ links, starting: telemetry?.delegationStarting }),
   });
@@ -225,7 +226,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
       void runs.find(thread, runId)?.run?.cancel("another host has taken this run over");
     },
   });
-  const onRecoveryError = (error: unknown) => console.error("An earlier host's run was not closed:", error);
+  const onRecoveryError = (error: unknown) =>
+    console.error("An earlier host's run was not closed:", logText(error));
   const heir: Heir = {
     canTakeOver: (abandoned) => canTakeOver(delegator, abandoned),
     takeOver: (abandoned) => takeOver(delegator, abandoned),
@@ -373,7 +375,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     update(next) {
       const gone = registry.replace(subAgents.remotes(next.subAgents, next.policy));
       for (const remote of gone) void delegator.free(remote).then(() => remote.close());
-      for (const key of agents.keys()) if (!(key in next.agents)) agents.delete(key);
+      for (const key of agents.keys()) if (!Object.hasOwn(next.agents, key)) agents.delete(key);
       for (const [key, agent] of Object.entries(next.agents)) agents.set(key, agent);
     },
     probe: () => registry.probe(probeTimeoutMs),

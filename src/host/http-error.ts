@@ -1,6 +1,7 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { TroupeError } from "../core/errors.js";
+import { logText } from "../core/log-text.js";
 import type { ErrorAnswer } from "./routes/shapes.js";
 
 /** An error that a route answers with. */
@@ -23,6 +24,9 @@ const STATUS: Record<string, ContentfulStatusCode> = {
   host_silent: 503,
   journal_unavailable: 503,
   journal_full: 503,
+  journal_failed: 503,
+  journal_read_only: 503,
+  journal_locked: 503,
   nothing_asked: 409,
   capability_unsupported: 409,
   agent_unavailable: 502,
@@ -39,7 +43,7 @@ export function errorResponse(context: Context, error: unknown): Response {
     const { code, message, retryable } = error;
     return context.json({ error: { code, message, ...(retryable ? { retryable } : {}) } }, STATUS[code]);
   }
-  console.error("Unexpected error while answering a request:", error);
+  console.error("Unexpected error while answering a request:", logText(error));
   return context.json({ error: { code: "internal", message: "The host failed. Its log says why." } }, 500);
 }
 

@@ -1,5 +1,6 @@
 import type { ThreadEvent } from "../bridges/agui/event.js";
 import { systemClock } from "../core/clock.js";
+import { logText } from "../core/log-text.js";
 import type { ArtifactStore, StoredArtifact } from "../delegation/artifacts.js";
 import { RedisConnection } from "../journal/redis-connection.js";
 import { RedisFiles } from "../journal/redis-files.js";
@@ -34,7 +35,9 @@ export async function createRedisStorage(options: RedisStorageOptions): Promise<
     onDropped: (delegationIds) => {
       files
         .drop(delegationIds)
-        .catch((error: unknown) => console.error("Artifacts of old delegations were not deleted:", error));
+        .catch((error: unknown) =>
+          console.error("Artifacts of old delegations were not deleted:", logText(error)),
+        );
     },
   });
   return {

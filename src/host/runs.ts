@@ -2,7 +2,8 @@ import type { ThreadEvent } from "../bridges/agui/event.js";
 import type { Agent } from "../core/agent.js";
 import type { Clock, Timer } from "../core/clock.js";
 import { defined } from "../core/defined.js";
-import { TroupeError } from "../core/errors.js";
+import { errorText, TroupeError } from "../core/errors.js";
+import { logText } from "../core/log-text.js";
 import type { Run } from "../core/run.js";
 import { type ErrorInfo, isRunTerminal, type RunEvent, type UserMessage } from "../core/run-event.js";
 import type { RunService } from "../core/run-service.js";
@@ -268,11 +269,15 @@ export class Runs {
       // A run that has begun goes on; who wants to read it is told.
       if (event.type === "run.started") first.reject(error);
       if (terminal) unrecorded.abort();
-      const { code } = Object(error) as { code?: unknown };
+      const { code, cause } = Object(error) as { code?: unknown; cause?: unknown };
+      if (terminal && cause !== undefined) {
+        record.status = "failed";
+        record.error = { code: "host_stopped", message: errorText(error), retryable: true };
+      }
       // Another host has this thread, or this very run: here is nothing to be remembered of it.
       if (code === "thread_busy") this.#forget(record);
       else if (code !== "taken_over")
-        console.error(`The journal did not take ${event.type} of run ${runId}:`, error);
+        console.error(`The journal did not take ${event.type} of run ${runId}:`, logText(error));
     }
   }
 

@@ -26,7 +26,8 @@ export interface SqliteFileOptions {
 
 /** While SQLite itself waits for a lock, nothing else runs in this process. */
 const BLOCKING_WAIT_MS = 20;
-const RETRY_MS = 10;
+/** Between two attempts to write to a file that another process has locked. */
+export const LOCK_RETRY_MS = 10;
 /** Opening happens once, and may meet another process that recovers the file. */
 const OPEN_WAIT_MS = 5_000;
 
@@ -48,16 +49,20 @@ export class SqliteFile {
    * @throws JournalError.
    */
   async write<Result>(change: () => Result): Promise<Result> {
-    const until = this.clock.now() + this.lockTimeoutMs;
-    for (;;) {
+    for (let attempt = 1; ; attempt++) {
       try {
         return this.writeNow(change);
       } catch (error) {
         const failure = toJournalError(error, this.path);
-        if (failure.code !== "journal_locked" || this.clock.now() >= until) throw failure;
-        await sleep(this.clock, RETRY_MS);
+        if (failure.code !== "journal_locked" || this.isTooLong(attempt)) throw failure;
+        await sleep(this.clock, LOCK_RETRY_MS);
       }
     }
+  }
+
+  /** Whether the file was locked for too long. Counted in attempts, since the time of day may jump. */
+  isTooLong(attempts: number): boolean {
+    return attempts * (BLOCKING_WAIT_MS + LOCK_RETRY_MS) >= this.lockTimeoutMs;
   }
 
   /** As {@link write}, but fails at once when another process writes. */

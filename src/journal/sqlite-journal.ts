@@ -13,11 +13,12 @@ import type {
 } from "./journal.js";
 import { JournalError, toJournalError } from "./journal-error.js";
 import { delegationOf, spanMark } from "./span-list.js";
-import { openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./sqlite-file.js";
+import { LOCK_RETRY_MS, openSqliteFile, type SqliteFile, type SqliteFileOptions } from "./sqlite-file.js";
+import { SqliteLoss } from "./sqlite-loss.js";
 import { SqliteOwner } from "./sqlite-owner.js";
 import { SqliteReader } from "./sqlite-reader.js";
 import { SqliteRetention } from "./sqlite-retention.js";
-import { adoptSpans } from "./sqlite-takeover.js";
+import { adoptSpans, openSpans } from "./sqlite-takeover.js";
 import { type PendingEntry, SqliteWriter } from "./sqlite-writer.js";
 import { untilBurstIsOver, WaitingReaders } from "./waiting-readers.js";
 
@@ -58,20 +59,21 @@ interface Waiting<Event extends Recordable> extends PendingEntry {
 
 /** Entries that are committed at once at most. */
 const COMMIT = 2_000;
-const RETRY_MS = 10;
 const RETENTION_MS = 30 * 24 * 3_600_000;
 const MAINTENANCE_MS = 3_600_000;
 
 /** A journal on an open file, which it closes. */
 export class SqliteJournal<Event extends Recordable> implements Journal<Event> {
   readonly #waiting = new WaitingReaders();
+  readonly #loss: SqliteLoss;
   readonly #owner: SqliteOwner;
   readonly #reader: SqliteReader<Event>;
   readonly #retention: SqliteRetention;
   readonly #writer: SqliteWriter;
   #pending: Waiting<Event>[] = [];
   #scheduled = false;
-  #lockedSince: number | undefined;
+  /** Attempts to write since another process has locked the file. */
+  #attempts = 0;
   #timers: { retry?: Timer; poll?: Timer; maintenance?: Timer } = {};
   /** Of the file, when other processes' entries were last looked for. */
   #version: unknown;
@@ -86,6 +88,7 @@ export class SqliteJournal<Event extends Recordable> implements Journal<Event> {
     const { database, Sqlite, path } = file;
     const { batch = 512, mergeBeyond = 1_024, maxEntriesPerThread = 1_000_000 } = limits;
     this.#owner = new SqliteOwner(Sqlite, path, createId("host"));
+    this.#loss = new SqliteLoss(() => openSpans(database, this.#owner.id));
     this.#reader = new SqliteReader<Event>(file, { batch, mergeBeyond });
     this.#retention = new SqliteRetention(database, maxEntriesPerThread);
     this.#writer = new SqliteWriter(database, this.#owner.id, this.#retention);
@@ -152,7 +155,9 @@ export class SqliteJournal<Event extends Recordable> implements Journal<Event> {
   }
 
   async adopt(): Promise<readonly RecordedSpan[]> {
-    return this.file.write(() => adoptSpans(this.file.database, this.#owner));
+    this.#flush();
+    const adopted = await this.file.write(() => adoptSpans(this.file.database, this.#owner));
+    return this.#loss.any ? [...this.file.read(() => this.#loss.takeAbandoned()), ...adopted] : adopted;
   }
 
   async close(): Promise<void> {
@@ -160,7 +165,7 @@ export class SqliteJournal<Event extends Recordable> implements Journal<Event> {
     this.#closed = true;
     this.#flush();
     while (this.#pending.length > 0) {
-      await sleep(this.file.clock, RETRY_MS);
+      await sleep(this.file.clock, LOCK_RETRY_MS);
       this.#flush();
     }
     for (const timer of Object.values(this.#timers)) timer?.cancel();
@@ -175,29 +180,52 @@ export class SqliteJournal<Event extends Recordable> implements Journal<Event> {
   #flush(): void {
     this.#timers.retry?.cancel();
     delete this.#timers.retry;
+    do this.#refuseLost();
     while (this.#pending.length > 0 && this.#commit(this.#pending.slice(0, COMMIT)));
+  }
+
+  /** What waits must not stand behind a hole. */
+  #refuseLost(): void {
+    if (!this.#loss.any) return;
+    this.#pending = this.#pending.filter((entry) => {
+      const refusal = this.#refusal(entry);
+      if (refusal === undefined) return true;
+      this.#refuse(entry, refusal);
+      return false;
+    });
+  }
+
+  #refusal(entry: Waiting<Event>): JournalError | undefined {
+    try {
+      return this.#loss.refusal(entry);
+    } catch (error) {
+      return toJournalError(error, this.file.path);
+    }
+  }
+
+  #refuse(entry: Waiting<Event>, refusal: JournalError): void {
+    this.#loss.refused(entry, refusal);
+    entry.reject(refusal);
   }
 
   /** @returns `false` when another process holds the file; the batch stays where it is. */
   #commit(batch: readonly Waiting<Event>[]): boolean {
-    const { clock, lockTimeoutMs } = this.file;
     try {
       if (batch.some(({ mark }) => mark?.at === "start")) this.#owner.hold();
       const { cursors, dropped } = this.file.writeNow(() => this.#writer.write(batch));
-      this.#lockedSince = undefined;
+      this.#attempts = 0;
       this.#pending.splice(0, batch.length);
       this.#tell(batch, cursors);
       this.#dropped(dropped);
     } catch (error) {
       const failure = toJournalError(error, this.file.path);
-      this.#lockedSince ??= clock.now();
-      if (failure.code === "journal_locked" && clock.now() - this.#lockedSince < lockTimeoutMs) {
-        this.#timers.retry = clock.timer(RETRY_MS, () => this.#flush());
+      if (failure.code === "journal_locked" && !this.file.isTooLong(++this.#attempts)) {
+        this.#timers.retry = this.file.clock.timer(LOCK_RETRY_MS, () => this.#flush());
         return false;
       }
-      this.#lockedSince = undefined;
+      this.#attempts = 0;
       this.#pending.splice(0, batch.length);
-      for (const { reject } of batch) reject(failure);
+      for (const entry of batch) this.#refuse(entry, failure);
     }
     return true;
   }
@@ -208,7 +236,10 @@ export class SqliteJournal<Event extends Recordable> implements Journal<Event> {
       threads.add(thread);
       resolve({ cursor: String(cursors[index]), thread, runId, time, event });
     });
-    for (const thread of threads) this.#waiting.wake(thread);
+    for (const thread of threads) {
+      this.#loss.recorded(thread);
+      this.#waiting.wake(thread);
+    }
   }
 
   /** Other processes cannot wake a reader, so while one waits the file is looked at. */

@@ -47,7 +47,11 @@ export class SqliteOwner {
     if (this.#lock === undefined) return;
     this.#lock.close();
     this.#lock = undefined;
-    rmSync(this.#path(this.id), { force: true });
+    try {
+      rmSync(this.#path(this.id), { force: true });
+    } catch {
+      // Nobody holds it, so whoever looks next can remove it, when the disk may be written again.
+    }
   }
 
   #path(id: string): string {

@@ -24,22 +24,28 @@ export function adoptSpans(database: Database, owner: SqliteOwner): RecordedSpan
   if (gone.length === 0) return [];
   owner.hold();
   return gone.flatMap((id) => {
-    const spans = database
-      .prepare<[{ id: string }], Adopted>(
-        `SELECT name AS thread, run_id, delegation_id, span.first AS first FROM (
-           SELECT thread, run_id, NULL AS delegation_id, first FROM runs WHERE owner = @id AND last IS NULL
-           UNION ALL
-           SELECT thread, run_id, delegation_id, first FROM delegations WHERE owner = @id AND last IS NULL
-         ) AS span JOIN threads ON threads.id = span.thread ORDER BY span.thread, span.first`,
-      )
-      .all({ id });
+    const spans = openSpans(database, id);
     for (const table of ["runs", "delegations"])
       database.prepare(`UPDATE ${table} SET owner = ? WHERE owner = ? AND last IS NULL`).run(owner.id, id);
-    return spans.map(({ thread, run_id, delegation_id, first }) => ({
+    return spans;
+  });
+}
+
+/** Every run and delegation that an owner holds open. */
+export function openSpans(database: Database, owner: string): RecordedSpan[] {
+  return database
+    .prepare<[{ id: string }], Adopted>(
+      `SELECT name AS thread, run_id, delegation_id, span.first AS first FROM (
+         SELECT thread, run_id, NULL AS delegation_id, first FROM runs WHERE owner = @id AND last IS NULL
+         UNION ALL
+         SELECT thread, run_id, delegation_id, first FROM delegations WHERE owner = @id AND last IS NULL
+       ) AS span JOIN threads ON threads.id = span.thread ORDER BY span.thread, span.first`,
+    )
+    .all({ id: owner })
+    .map(({ thread, run_id, delegation_id, first }) => ({
       thread,
       runId: run_id,
       first: String(first),
       ...(delegation_id === null ? {} : { delegationId: delegation_id }),
     }));
-  });
 }

@@ -1,7 +1,9 @@
+import type { LookupFunction } from "node:net";
 import { Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { Agent } from "undici";
 import type { Clock } from "../core/clock.js";
+import { checkedLookup } from "./checked-lookup.js";
 import { connectionError } from "./connection-error.js";
 import { WireError } from "./errors.js";
 import { type AnswerHead, Exchange } from "./exchange.js";
@@ -21,6 +23,8 @@ export interface GuardedClientOptions {
   readonly maxResponseBytes?: number;
   /** Milliseconds until a connection stands. Default {@link CONNECT_TIMEOUT_MS}. */
   readonly connectTimeoutMs?: number;
+  /** How names become addresses, which are checked all the same; by default the system's way. */
+  readonly lookup?: LookupFunction;
   /** Milliseconds without a byte, before the headers as well as in the body. Default: no limit. */
   readonly idleTimeoutMs?: number;
   /**
@@ -69,7 +73,10 @@ export function createGuardedClient(options: GuardedClientOptions): GuardedClien
   const dispatcher = new Agent({
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS },
+    connect: {
+      timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+      lookup: checkedLookup(options.lookup),
+    },
   });
   return {
     async request(url, request = {}) {

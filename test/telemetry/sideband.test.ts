@@ -193,7 +193,9 @@ describe("a run is not touched", () => {
     await host.host.close();
     expect(frames.at(-1)?.event.type).toBe("RUN_FINISHED");
     expect(named(sink.events, "trace.delegation")).toHaveLength(1);
-    const told = log.mock.calls.filter(([what]) => what === "Telemetry:").map(([, error]) => String(error));
+    const told = log.mock.calls
+      .filter(([what]) => what === "Telemetry:")
+      .map(([, error]) => String(error).split("\n")[0]);
     expect(told).toEqual(["Error: sink broke", "Error: cannot close"]);
     log.mockRestore();
   });

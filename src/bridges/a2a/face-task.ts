@@ -1,5 +1,6 @@
 import { type Message, type StreamResponse, type Task, TaskState } from "@a2a-js/sdk";
 import type { ApprovalRequest } from "../../core/approval.js";
+import { logText } from "../../core/log-text.js";
 import { isRunTerminal } from "../../core/run-event.js";
 import type { Cursor, Journal } from "../../journal/journal.js";
 import { type EncoderOptions, TaskEncoder } from "./encoder.js";
@@ -101,7 +102,7 @@ export class FaceTask {
       // It stopped waiting, and may not have seen all.
       if (!this.over) await this.#read(false);
     } catch (error) {
-      console.error(`The journal of task ${this.id} cannot be read:`, error);
+      console.error(`The journal of task ${this.id} cannot be read:`, logText(error));
     }
     if (!this.over) this.#lose(this.options.now());
     this.#closed = true;

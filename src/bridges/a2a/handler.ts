@@ -21,6 +21,7 @@ import {
 import type { A2ARequestHandler, ServerCallContext } from "@a2a-js/sdk/server";
 import { withinTime } from "../../core/clock.js";
 import { TroupeError } from "../../core/errors.js";
+import { logText } from "../../core/log-text.js";
 import { METADATA_KEY } from "../../delegation/lineage.js";
 import { originOf } from "../../delegation/run-origin.js";
 import { callOf } from "./call.js";
@@ -247,7 +248,7 @@ function publicFailure(error: unknown): Error {
     if (error.code === "invalid_input") return new RequestMalformedError("The message cannot be taken.");
     if (error.code === "host_closed") return new Error("The agent's host is closing.");
   }
-  console.error("Unexpected error while answering an A2A request:", error);
+  console.error("Unexpected error while answering an A2A request:", logText(error));
   return new Error("The agent's host failed.");
 }
 

@@ -1,6 +1,6 @@
 import pc from "picocolors";
 import { formatBytes } from "../../client/wording.js";
-import { clean, wrap } from "../tree/render.js";
+import { flat, wrap } from "../tree/render.js";
 import type { Area, Finding, SeenTool } from "./finding.js";
 
 const TITLES: Readonly<Record<Area, string>> = {
@@ -32,7 +32,7 @@ export function reportLines(findings: readonly Finding[], tools: readonly SeenTo
 function findingLines({ subject, state, text, remedy }: Finding): string[] {
   const indent = " ".repeat(LABEL + 5);
   const [first = "", ...more] = wrap(text, WIDTH - indent.length);
-  const name = clean(subject);
+  const name = flat(subject);
   // A long subject has a line of its own.
   const head =
     name.length > LABEL
@@ -41,11 +41,11 @@ function findingLines({ subject, state, text, remedy }: Finding): string[] {
   return [
     ...head,
     ...more.map((line) => indent + line),
-    ...(remedy === undefined ? [] : [`${indent}→ ${clean(remedy)}`]),
+    ...(remedy === undefined ? [] : [`${indent}→ ${flat(remedy)}`]),
   ];
 }
 
 function toolLine({ name, description, bytes, schemaBytes }: SeenTool): string {
   const sizes = pc.dim(`${formatBytes(bytes)}, schemas ${formatBytes(schemaBytes)}`);
-  return `  ${clean(name).padEnd(LABEL + 2)} ${description}  ${sizes}`;
+  return `  ${flat(name).padEnd(LABEL + 2)} ${description}  ${sizes}`;
 }

@@ -73,7 +73,7 @@ export class LivePrinter implements Printer {
     const asked = this.#asked(run, options.width);
     if (asked.length > 0) lines.push("", ...asked);
     else if (lines.length === 0) lines.push(pc.dim("Working…"));
-    if (this.#note !== "") lines.push("", pc.yellow(this.#note));
+    if (this.#note !== "") lines.push("", pc.yellow(oneLine(this.#note, options.width)));
     this.#draw(lines.slice(-this.#height()).join("\n"));
   }
 

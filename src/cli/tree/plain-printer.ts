@@ -9,7 +9,7 @@ import {
   summaryOf,
 } from "../../client/wording.js";
 import type { Printer, Replies } from "./printer.js";
-import { clean, oneLine, renderEnd, wrap } from "./render.js";
+import { flat, oneLine, renderEnd, wrap } from "./render.js";
 
 const WIDTH = 100;
 
@@ -72,7 +72,7 @@ export class PlainPrinter implements Printer {
   }
 
   note(text: string): void {
-    process.stderr.write(`${text}\n`);
+    process.stderr.write(`${flat(text)}\n`);
   }
 
   end(run: RunView): void {
@@ -115,6 +115,6 @@ export class PlainPrinter implements Printer {
   }
 
   #line(text: string): void {
-    process.stdout.write(`${clean(text).replaceAll("\n", " ")}\n`);
+    process.stdout.write(`${flat(text)}\n`);
   }
 }

@@ -87,7 +87,7 @@ function renderTool(tool: ToolCallView, indent: string, options: RenderOptions):
   }[tool.state];
   const inner = `${indent}  `;
   return [
-    `${indent}${mark} ${pc.bold(clean(tool.name))}${hint === "" ? "" : `(${clean(hint)})`}`,
+    `${indent}${mark} ${pc.bold(flat(tool.name))}${hint === "" ? "" : `(${flat(hint)})`}`,
     ...tool.items.flatMap((item) => renderItem(item, inner, options)),
     ...tool.subagents.flatMap((subagent) => renderSubagent(subagent, inner, options)),
   ];
@@ -100,7 +100,7 @@ export function renderSubagent(subagent: SubagentView, indent: string, options: 
   const elapsed = formatElapsed((subagent.endedAt ?? now) - subagent.startedAt);
   const inner = `${indent}  `;
   const lines = [
-    `${indent}${mark(subagent, now)} ${pc.bold(subagent.agentKey)} ${pc.dim(`${subagentWord(subagent.state)} ${elapsed}`)}`,
+    `${indent}${mark(subagent, now)} ${pc.bold(flat(subagent.agentKey))} ${pc.dim(`${subagentWord(subagent.state)} ${elapsed}`)}`,
   ];
   const say = (text: string) => lines.push(`${inner}${text}`);
   const room = width - inner.length - 2;
@@ -112,7 +112,7 @@ export function renderSubagent(subagent: SubagentView, indent: string, options: 
     for (const line of wrap(summaryOf(subagent), room).slice(0, textLines)) say(`${pc.dim("│")} ${line}`);
   else for (const line of wrap(latestText(subagent), room).slice(-textLines)) say(`${pc.dim("│")} ${line}`);
   for (const { name, size } of subagent.artifacts)
-    say(`${pc.cyan("◆")} ${clean(name)} ${pc.dim(formatBytes(size))}`);
+    say(`${pc.cyan("◆")} ${flat(name)} ${pc.dim(formatBytes(size))}`);
   const boundary = over ? formatBoundary(subagent) : undefined;
   if (boundary !== undefined) say(pc.dim(boundary));
   return lines;
@@ -128,7 +128,12 @@ function mark({ state }: SubagentView, now: number): string {
 
 /** Text from outside, safe for a terminal: no control characters, so no escape sequences. */
 export function clean(text: string): string {
-  return text.replace(/(?!\n)[\p{Cc}\p{Bidi_Control}]/gu, " ");
+  return text.replace(/(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, " ");
+}
+
+/** A name from outside on one line: it must not pass for a line of the tree. */
+export function flat(text: string): string {
+  return clean(text).replaceAll("\n", " ");
 }
 
 /** All of it on one line, cut where it does not fit. */

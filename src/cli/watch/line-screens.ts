@@ -1,7 +1,7 @@
 import type { ThreadFrame } from "../../client/event-stream.js";
 import type { RunView } from "../../client/view.js";
 import { PlainPrinter } from "../tree/plain-printer.js";
-import { clean } from "../tree/render.js";
+import { flat } from "../tree/render.js";
 import type { FollowedThread } from "./followed-thread.js";
 import { entryOf } from "./frame-entry.js";
 import type { WatchScreen } from "./watcher.js";
@@ -11,7 +11,7 @@ class Notes {
   #last = "";
 
   say(text: string): void {
-    if (text !== this.#last) process.stderr.write(`${text}\n`);
+    if (text !== this.#last) process.stderr.write(`${flat(text)}\n`);
     this.#last = text;
   }
 }
@@ -44,7 +44,7 @@ export class LineScreen implements WatchScreen {
     const entry = entryOf(frame, run.runId);
     const over = run.status !== "running" && !this.#ended.has(`${threadId} ${run.runId}`);
     if (entry === undefined && !over) return;
-    if (this.#last !== threadId) process.stdout.write(`# ${clean(options.title)} (${clean(threadId)})\n`);
+    if (this.#last !== threadId) process.stdout.write(`# ${flat(options.title)} (${flat(threadId)})\n`);
     this.#last = threadId;
     const printer = this.#printers.get(threadId) ?? new PlainPrinter();
     this.#printers.set(threadId, printer);

@@ -8,6 +8,8 @@ import type { ArtifactStore } from "../../delegation/artifacts.js";
 import type { Delegator } from "../../delegation/delegator.js";
 import type { RemoteRegistry } from "../../delegation/registry.js";
 import type { Journal } from "../../journal/journal.js";
+import { WireError } from "../../wire/errors.js";
+import { parseJson } from "../../wire/json.js";
 import type { HostedFace } from "../a2a-host.js";
 import type { Principal } from "../authoriser.js";
 import type { Commands } from "../commands.js";
@@ -46,9 +48,13 @@ export type HostContext = Context<{ Variables: { principal: Principal } }>;
 
 /**
  * The JSON body of a request; an empty one is `{}`.
+ * @param parse by default refuses what would be changed silently; a client's whole state may hold what nobody here looks at
  * @throws HttpError 400 or 415.
  */
-export async function jsonBody(context: HostContext): Promise<unknown> {
+export async function jsonBody(
+  context: HostContext,
+  parse: (text: string) => unknown = parseJson,
+): Promise<unknown> {
   const text = await limitedText(context);
   if (text === "") return {};
   // A page of another origin can send everything but this type without asking first.
@@ -56,9 +62,10 @@ export async function jsonBody(context: HostContext): Promise<unknown> {
     throw new HttpError(415, "invalid_input", "Content-Type must be application/json.");
   }
   try {
-    return JSON.parse(text);
-  } catch {
-    throw new HttpError(400, "invalid_input", "The body is not JSON.");
+    return parse(text);
+  } catch (error) {
+    const message = error instanceof WireError ? error.message : "The text is not JSON.";
+    throw new HttpError(400, "invalid_input", `body: ${message}`);
   }
 }
 

@@ -33,7 +33,7 @@ export function eventRoutes(app: HostApp, environment: RouteEnvironment): void {
   };
 
   app.post("/agents/:agent/run", async (context) => {
-    const input = parseRunInput(await jsonBody(context));
+    const input = parseRunInput(await jsonBody(context, JSON.parse));
     const thread = threadKey(context.get("principal"), input.threadId);
     const after = cursorOf(context);
     let record = (await runs.recall(thread, input.runId)) ?? start(context, thread, input);
