@@ -64,8 +64,7 @@ export class LateWork {
   #appendOwn(thread: string, runId: string, event: ThreadEvent): Promise<JournalEntry<ThreadEvent>> {
     const appended = this.options.journal.append({ thread, runId, event });
     appended.catch((error: unknown) => {
-      if (/^(?:taken_over|journal_(?:full|read_only|locked|failed))$/.test(Object(error).code))
-        this.options.onTakenOver?.({ thread, runId });
+      if (isCode(error, "taken_over")) this.options.onTakenOver?.({ thread, runId });
     });
     return appended;
   }

@@ -270,6 +270,7 @@ export class Runs {
       if (event.type === "run.started") first.reject(error);
       if (terminal) unrecorded.abort();
       const { code, cause } = Object(error) as { code?: unknown; cause?: unknown };
+      // It is closed later as one that was left open, so that is what is told of it.
       if (terminal && cause !== undefined) {
         record.status = "failed";
         record.error = { code: "host_stopped", message: errorText(error), retryable: true };
