@@ -137,11 +137,11 @@ describe("scenario 7: reconnecting", () => {
     watching.abort();
     await events.next().catch(() => undefined);
     // The host learns of the closed connection by the socket; only then the grace begins.
-    await eventually(async () => {
+    const statusAfterGrace = async () => {
       await clock.advance(40_000);
-      return (await status(host.url)) === expected;
-    });
-    expect(await status(host.url)).toBe(expected);
+      return status(host.url);
+    };
+    await expect.poll(statusAfterGrace).toBe(expected);
   });
 
   it("cases 084, 086: heartbeats go out while nothing happens", async () => {
@@ -163,12 +163,4 @@ describe("scenario 7: reconnecting", () => {
 async function status(url: string): Promise<string> {
   const run = (await (await fetch(`${url}/runs/run-1`)).json()) as { status: string };
   return run.status;
-}
-
-/** Repeats a check that drives the clock itself; bounded, so that a failure is a failure. */
-async function eventually(check: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 50; tries++) {
-    if (await check()) return;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }
