@@ -7,6 +7,8 @@ import { type Calls, callTool, connect, measure, openRun } from "./tool-calls.js
 const CALLS = 400;
 const ROUNDS = 5;
 const PARALLEL = 50;
+/** Calls of one run, at whose end a call must cost what it did at its beginning. */
+const LONG = 24_000;
 /** Calls of each path before it counts: programs that run for long are compiled by then. */
 const WARM = 2_000;
 const TASK = { deltas: 1 };
@@ -52,6 +54,7 @@ export async function callRows(): Promise<Row[]> {
     bridge: plain(() => bridge.call(TASK)),
     peer: plain(() => peer.call(TASK)),
   };
+  const growth = { first: Number.NaN, last: Number.NaN };
   try {
     for (const each of Object.values(paths)) await each.measure(WARM, PARALLEL);
     for (let round = 0; round < ROUNDS; round++) {
@@ -60,6 +63,10 @@ export async function callRows(): Promise<Row[]> {
         each.rates.push(CALLS / ((await each.measure(CALLS, PARALLEL)).all / 1_000));
       }
     }
+    const rateOfMore = async () => CALLS / ((await paths.bridge.measure(CALLS * 5, PARALLEL)).all / 5_000);
+    growth.first = await rateOfMore();
+    await paths.bridge.measure(LONG, PARALLEL);
+    growth.last = await rateOfMore();
   } finally {
     await client.close();
     await bridge.stop();
@@ -81,6 +88,14 @@ export async function callRows(): Promise<Row[]> {
     row("call-p50-direct", `${http}, p50`, "ms", p50("troupe"), p50("direct"), sdk),
     row("call-p50-stdio", `${stdio}, p50`, "ms", p50("bridge"), p50("direct"), sdk),
     row("call-rate-stdio", `${many}, on stdio`, "1/s", rate("bridge"), rate("direct"), sdk),
+    row(
+      "call-growth",
+      `${many}, on stdio, after ${LONG.toLocaleString("en")} more in the same run`,
+      "1/s",
+      growth.last,
+      growth.first,
+      "before them",
+    ),
     row("call-p50-peer", `${stdio}, p50`, "ms", p50("bridge"), p50("peer"), peer.name),
     row("call-rate-peer", `${many}, on stdio`, "1/s", rate("bridge"), rate("peer"), peer.name),
   ];

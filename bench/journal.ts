@@ -115,34 +115,24 @@ export async function journalRows(): Promise<Row[]> {
       await journal.close();
     }
     const { memory } = rates;
-    const entries = `of ${ENTRIES.toLocaleString("en")} entries`;
-    const compared = (["sqlite", "redis"] as const).flatMap((engine) => {
-      const { append: appended, replay: read } = rates[engine];
-      if (read.length === 0) return [];
-      const name = ENGINE_NAMES[engine];
-      return [
-        row(
-          `journal-append-${engine}`,
-          `appending ${entries} to ${name}`,
-          "1/s",
-          median(appended),
-          median(memory.append),
-          "memory",
-        ),
-        row(
-          `journal-replay-${engine}`,
-          `replay ${entries} from ${name}`,
-          "1/s",
-          median(read),
-          median(memory.replay),
-          "memory",
-        ),
-      ];
-    });
+    const entries = `${ENTRIES.toLocaleString("en")} entries`;
+    const compared = (["sqlite", "redis"] as const).flatMap((engine) =>
+      (
+        [
+          ["append", "appending to"],
+          ["replay", "replay from"],
+        ] as const
+      ).flatMap(([kind, doing]) => {
+        const rate = rates[engine][kind];
+        if (rate.length === 0) return [];
+        const what = `${doing} ${ENGINE_NAMES[engine]}, ${entries}`;
+        return [row(`journal-${kind}-${engine}`, what, "1/s", median(rate), median(memory[kind]), "memory")];
+      }),
+    );
     const targets = (["memory", "sqlite"] as const).map((engine) =>
       row(
         `journal-${engine}-target`,
-        `replay ${entries} from ${ENGINE_NAMES[engine]}`,
+        `replay from ${ENGINE_NAMES[engine]}, ${entries}`,
         "1/s",
         median(rates[engine].replay),
         TARGETS[engine],

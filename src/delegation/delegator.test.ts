@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { reachableBytes } from "../../test/leaks/machine.js";
 import { deferred } from "../../test/support/deferred.js";
 import { DelegationBench } from "../../test/support/delegations.js";
 import { TroupeError } from "../core/errors.js";
@@ -452,6 +453,28 @@ describe("what the host knows", () => {
     expect(bench.delegator.get("del-1")?.state.phase).not.toBe("over");
     expect(bench.delegator.get("del-9")).toBeUndefined();
     expect(bench.delegator.list({ runId: "none", thread: "/t" })).toEqual([]);
+  });
+
+  it("what worked on a delegation goes with its end, while its run goes on; its call still has its result", async () => {
+    const bench = new DelegationBench();
+    const worker = async () => {
+      const { answer } = await bench.call("x", { callId: "toolu_1" });
+      const active = bench.delegator.active("del-1");
+      if (active === undefined) throw new Error("It did not begin.");
+      bench.task.send({ type: "completed", message: "Done" });
+      await bench.clock.advance(0);
+      await answer;
+      bench.remote.tasks.length = 0;
+      return new WeakRef(active);
+    };
+    const reference = await worker();
+    const isGone = () => {
+      reachableBytes();
+      return reference.deref() === undefined;
+    };
+    await expect.poll(isGone).toBe(true);
+    const { answer } = await bench.call("x", { callId: "toolu_1" });
+    expect(await answer).toMatchObject({ delegation_id: "del-1", summary: "Done" });
   });
 
   it("cancel by id: only once, only what exists and works", async () => {

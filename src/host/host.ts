@@ -223,7 +223,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     makeWay: (thread) => commands.askToMakeWay(thread),
     onTakenOver: ({ thread, runId }) => {
       delegator.surrender({ thread, runId });
-      void runs.find(thread, runId)?.run?.cancel("another host has taken this run over");
+      void runs.find(thread, runId)?.run?.cancel("nothing more of this run is recorded here");
     },
   });
   const onRecoveryError = (error: unknown) =>

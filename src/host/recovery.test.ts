@@ -8,7 +8,7 @@ import type { Journal } from "../journal/journal.js";
 import { createSqliteJournal } from "../journal/sqlite-journal.js";
 import { whyNoSqlite } from "../journal/sqlite-module.js";
 import { ManualClock } from "../testing/manual-clock.js";
-import { watchAbandoned } from "./recovery.js";
+import { closeAbandoned, watchAbandoned } from "./recovery.js";
 
 const problem = await whyNoSqlite();
 const folder = mkdtempSync(join(tmpdir(), "troupe-recovery-"));
@@ -51,5 +51,20 @@ describe.skipIf(problem !== undefined)(`a run that was left open${problem ? ` ($
     expect(errors).toEqual([full, full]);
     expect(await kinds(journal)).toEqual(["run.started", "run.failed"]);
     await journal.close();
+  });
+
+  it("is kept once for the next look, also when the journal gives it again", async () => {
+    const span = { thread: THREAD, runId: "run", first: "1" };
+    const journal = {
+      adopt: async () => [span],
+      read: () => {
+        throw new Error("The disk does not answer.");
+      },
+    } as unknown as Journal<ThreadEvent>;
+    const options = { journal, createId, onError: () => undefined };
+    const other = { ...span, first: "9" };
+    const left = await closeAbandoned(options, [span, other]);
+    expect(left).toEqual([other, span]);
+    expect(await closeAbandoned(options, left)).toEqual(left);
   });
 });

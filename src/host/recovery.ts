@@ -44,7 +44,10 @@ export async function closeAbandoned(
   options: RecoveryOptions,
   left: readonly RecordedSpan[] = [],
 ): Promise<readonly RecordedSpan[]> {
-  const spans = [...left, ...((await options.journal.adopt?.()) ?? [])];
+  const found = (await options.journal.adopt?.()) ?? [];
+  // A journal may give again what could not be written.
+  const known = new Set(found.map(spanKey));
+  const spans = [...left.filter((span) => !known.has(spanKey(span))), ...found];
   const failed: RecordedSpan[] = [];
   for (const thread of new Set(spans.map((span) => span.thread))) {
     const open = spans.filter((span) => span.thread === thread);
@@ -57,6 +60,11 @@ export async function closeAbandoned(
     }
   }
   return failed;
+}
+
+/** A cursor is one entry's of its thread, and so one span's. */
+function spanKey({ thread, first }: RecordedSpan): string {
+  return `${first} ${thread}`;
 }
 
 /** Does {@link closeAbandoned} every `lookMs` milliseconds. @returns what ends that. */

@@ -291,6 +291,7 @@ export class RedisJournal<Event extends Recordable> implements Journal<Event> {
     const { spans, open, state } = this.keys.thread(thread);
     const owners = [...new Set(texts(await this.connection.run(OWNERS, [spans, open], [])))];
     if (owners.length === 0) {
+      this.#adopting.delete(thread);
       // Nothing is open, or not yet: what was announced a moment ago may still be on its way.
       const longest = 2 * (this.options.outageMs ?? OUTAGE_MS);
       await this.connection.run(CLOSED, [this.keys.openThreads], [thread, String(longest)]);

@@ -262,35 +262,6 @@ suite(`what goes wrong with the file${why}`, () => {
     await journal.close();
   });
 
-  it("a run of which something was refused is abandoned: nothing more of it is taken, and its end is left to whoever takes it over", async () => {
-    const journal = await create({}, { maxBytes: 200_000 });
-    const large = { type: "tool.result", content: "x".repeat(400_000) };
-    const [begun] = await appendAll(journal, [{ type: "run.started" }], { runId: "a" });
-    await expect(appendAll(journal, [large], { runId: "a" })).rejects.toMatchObject({ code: "journal_full" });
-    const append = (runId: string, type: string) => appendAll(journal, [{ type }], { runId });
-    await expect(append("a", "step")).rejects.toMatchObject({ code: "taken_over" });
-    await expect(append("b", "run.started")).rejects.toMatchObject({ code: "journal_full", retryable: true });
-    await expect(append("b", "run.failed")).rejects.toMatchObject({ code: "taken_over" });
-    // Its own end may still come.
-    expect(await journal.adopt?.()).toEqual([]);
-    await expect(append("a", "run.finished")).rejects.toMatchObject({ code: "taken_over" });
-    expect(await journal.adopt?.()).toEqual([{ thread: THREAD, runId: "a", first: begun?.cursor }]);
-    // Whoever ends it may be refused as well, and tries again.
-    await expect(appendAll(journal, [large], { runId: "a" })).rejects.toMatchObject({ code: "journal_full" });
-    expect(await journal.adopt?.()).toHaveLength(1);
-    await append("a", "run.failed");
-    expect(await journal.adopt?.()).toEqual([]);
-    await appendAll(journal, runOf("after"), { runId: "b" });
-    expect((await readAll(journal)).map(({ runId, event }) => `${runId} ${event.type}`)).toEqual([
-      "a run.started",
-      "a run.failed",
-      "b run.started",
-      "b text.delta",
-      "b run.finished",
-    ]);
-    await journal.close();
-  });
-
   it("while another process writes, appends wait in order without blocking; in the end they fail", async () => {
     const clock = new ManualClock();
     const file = fresh();

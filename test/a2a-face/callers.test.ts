@@ -3,7 +3,7 @@ import type { A2aHostOptions } from "../../src/host/a2a-host.js";
 import { createHost } from "../../src/host/host.js";
 import { byHeader } from "../support/app-bench.js";
 import { agentOf, FINISHED, say } from "../support/fake-agent.js";
-import { allOf, eventsOf, FaceBench, userMessage } from "./face-bench.js";
+import { allOf, callsOn, eventsOf, FaceBench, userMessage } from "./face-bench.js";
 
 const BEARER = { mode: "bearer", tokens: { ada: "token-of-ada", bob: "token-of-bob" } } as const;
 const ada = { authorization: "Bearer token-of-ada" };
@@ -40,13 +40,7 @@ describe("who may call", () => {
     }
     const { id, contextId } = await bench.send("Hello", { contextId: "shared" }, first);
     expect((await bench.ask("GetTask", { id }, first)).result.id).toBe(id);
-    for (const [method, params] of [
-      ["GetTask", { id }],
-      ["CancelTask", { id }],
-      ["SubscribeToTask", { id }],
-      ["SendMessage", { message: userMessage("x", { taskId: id }) }],
-      ["SendStreamingMessage", { message: userMessage("x", { taskId: id }) }],
-    ] as const) {
+    for (const [method, params] of callsOn(id)) {
       expect((await bench.ask(method, params, second)).error, method).toMatchObject({ code: -32001 });
     }
     expect((await bench.ask("ListTasks", {}, second)).result).toMatchObject({ tasks: [], totalSize: 0 });

@@ -121,6 +121,18 @@ export function userMessage(text: string, more: object = {}): Wire {
   return { messageId: `m-${++messages}`, role: "ROLE_USER", parts: [{ text }], ...more };
 }
 
+/** Every call that reaches for a task. */
+export function callsOn(id: string): (readonly [method: string, params: Wire])[] {
+  const message = () => userMessage("x", { taskId: id });
+  return [
+    ["GetTask", { id }],
+    ["CancelTask", { id }],
+    ["SubscribeToTask", { id }],
+    ["SendMessage", { message: message() }],
+    ["SendStreamingMessage", { message: message() }],
+  ];
+}
+
 /** The events of a stream as they come. */
 export async function* eventsOf(response: Response): AsyncGenerator<Wire> {
   if (response.body === null) throw new Error(`no body, status ${response.status}`);

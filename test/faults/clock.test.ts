@@ -1,8 +1,5 @@
-import { tmpdir } from "node:os";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { whyNoSqlite } from "../../src/journal/sqlite-module.js";
-import { start } from "../cli/troupe.js";
 import { ask, endsOf, Fleet, get, type HostProcess, post, readThread } from "../support/fleet.js";
 import { collect, type Frame, framesOf, subagentText } from "../support/frames.js";
 import { noRedis } from "../support/redis-server.js";
@@ -11,7 +8,6 @@ import { noSetClock, SetClock } from "./set-clock.js";
 import { childrenOf, delegationsOf, Site, stop } from "./sole-host.js";
 
 const HOUR_S = 3_600;
-const REDIS_HOST = fileURLToPath(new URL("../journal/redis-host.js", import.meta.url));
 /** Longer than the leases of the hosts on Redis. */
 const PROMPT = "#say one.\n#delay 900\n#say two.\n#delay 900\n#say three.";
 
@@ -117,18 +113,7 @@ describe.skipIf(noFleet !== undefined)(
       using clockOfOne = new SetClock();
       using clockOfTwo = new SetClock();
       await using fleet = await Fleet.start();
-      const host = async (clock: SetClock): Promise<HostProcess> => {
-        const options = JSON.stringify({ leaseMs: 700, takeoverMs: 100 });
-        const card = `${fleet.proxy.url}/.well-known/agent-card.json`;
-        const started = start(process.execPath, [REDIS_HOST, fleet.redis.url, card, options], {
-          cwd: tmpdir(),
-          env: clock.env,
-        });
-        await started.says("http://");
-        const found = Object.assign(started, { url: started.stdout.trim() });
-        fleet.hosts.add(found);
-        return found;
-      };
+      const host = ({ env }: SetClock) => fleet.host({ leaseMs: 700, takeoverMs: 100 }, { env });
       const [one, two] = await Promise.all([host(clockOfOne), host(clockOfTwo)]);
       const { threadId, runId, response } = await ask(one, PROMPT);
       const frames = await readWhile(response, (said) => {

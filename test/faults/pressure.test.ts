@@ -28,7 +28,7 @@ function breakOff(url: string, lastEventId: string, reads: boolean): Promise<voi
 describe.skipIf(noRedis !== undefined)(`a host under pressure${noRedis ? ` (${noRedis})` : ""}`, () => {
   it(`${RECONNECTS} connections that are broken off leave nothing behind, and change nothing`, async () => {
     await using fleet = await Fleet.start({}, { paceMs: 200 });
-    const host = await fleet.host({}, HEAP_MB);
+    const host = await fleet.host({}, { heapMb: HEAP_MB });
     const { threadId, response } = await ask(host, "#chunks 60");
     const running = collect(response);
     let left = RECONNECTS;

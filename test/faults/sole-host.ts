@@ -4,20 +4,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ScriptedAgentOptions } from "../../src/testing/a2a/start.js";
 import { type Remote, startRemote } from "../cli/remote.js";
-import { start } from "../cli/troupe.js";
-import { get, type HostProcess } from "../support/fleet.js";
+import { get, type HostProcess, type HostStart, sentTo, startHost } from "../support/fleet.js";
 
 const PROGRAM = fileURLToPath(new URL("sqlite-host.js", import.meta.url));
 
 /** How a host of a {@link Site} is started. */
-export interface SiteHostOptions {
+export interface SiteHostOptions extends HostStart {
   /** Options of `createHost` that can be written as JSON. */
   readonly options?: Readonly<Record<string, unknown>>;
   /** Options of `createDurableStorage` that can be written as JSON. */
   readonly storage?: Readonly<Record<string, unknown>>;
-  /** What its heap may grow to, in megabytes. */
-  readonly heapMb?: number;
-  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** A remote agent, and hosts in processes of their own on one SQLite file. */
@@ -33,29 +29,19 @@ export class Site implements AsyncDisposable {
 
   /** @param folder where its journal is; a folder of the site by default. */
   async host(
-    { options = {}, storage = {}, heapMb, env = {} }: SiteHostOptions = {},
+    { options = {}, storage = {}, ...how }: SiteHostOptions = {},
     folder: string = this.#folder,
   ): Promise<HostProcess> {
     const file = join(folder, "journal.db");
-    const node = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
-    const args = [
-      ...node,
-      PROGRAM,
-      file,
-      this.remote.cardUrl,
-      JSON.stringify(options),
-      JSON.stringify(storage),
-    ];
-    const host = start(process.execPath, args, { cwd: tmpdir(), env });
-    await host.says("http://");
-    const found = Object.assign(host, { url: host.stdout.trim() });
-    this.#hosts.push(found);
-    return found;
+    const args = [PROGRAM, file, this.remote.cardUrl, JSON.stringify(options), JSON.stringify(storage)];
+    const host = await startHost(args, how);
+    this.#hosts.push(host);
+    return host;
   }
 
   /** How many messages the remote got. */
-  async sent(): Promise<number> {
-    return (await this.remote.seen()).filter(({ method }) => /Send|message/i.test(method)).length;
+  sent(): Promise<number> {
+    return sentTo(this.remote);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

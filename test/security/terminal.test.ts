@@ -24,6 +24,16 @@ const harmless = (lines: readonly string[]) => {
   }
 };
 
+const tool = (input: object, state: string) => ({
+  kind: "tool",
+  id: "t",
+  name: `tool ${ATTACK}`,
+  arguments: JSON.stringify(input),
+  state,
+  items: [],
+  subagents: [],
+});
+
 const subagent = (over: object) => ({
   kind: "subagent",
   delegationId: "d",
@@ -33,17 +43,7 @@ const subagent = (over: object) => ({
   state: "working",
   startedAt: 0,
   statusMessage: `status ${ATTACK}`,
-  items: [
-    {
-      kind: "tool",
-      id: "t",
-      name: `tool ${ATTACK}`,
-      arguments: JSON.stringify({ query: ATTACK }),
-      state: "done",
-      items: [],
-      subagents: [],
-    },
-  ],
+  items: [tool({ query: ATTACK }, "done")],
   artifacts: [{ id: "a", name: `name ${ATTACK}`, mimeType: "text/plain", size: 1, uri: "", sha256: "" }],
   subagents: [],
   ...over,
@@ -54,17 +54,7 @@ const run = (over: object = {}): RunView =>
     runId: "r",
     status: "running",
     startedAt: 0,
-    items: [
-      {
-        kind: "tool",
-        id: "t",
-        name: `tool ${ATTACK}`,
-        arguments: JSON.stringify({ objective: ATTACK }),
-        state: "running",
-        items: [],
-        subagents: [],
-      },
-    ],
+    items: [tool({ objective: ATTACK }, "running")],
     subagents: [
       subagent({}),
       subagent({ state: "failed", error: { code: "x", message: `error ${ATTACK}` } }),
@@ -98,10 +88,10 @@ describe("what a remote calls itself, its tools, files, states and errors", () =
       text: `t ${ATTACK}`,
       remedy: `r ${ATTACK}`,
     };
-    const tool = { name: `n ${ATTACK}`, description: "d", bytes: 1, schemaBytes: 1 };
+    const seen = { name: `n ${ATTACK}`, description: "d", bytes: 1, schemaBytes: 1 };
     const lines = reportLines(
       [finding] as unknown as Parameters<typeof reportLines>[0],
-      [tool] as unknown as Parameters<typeof reportLines>[1],
+      [seen] as unknown as Parameters<typeof reportLines>[1],
     );
     for (const line of lines) expect(line.replace(OWN_COLOURS, "")).not.toMatch(DANGEROUS);
     const told: string[] = [];

@@ -22,6 +22,29 @@ export type FleetHostOptions = Readonly<Record<string, unknown>> & {
   readonly leaseMs?: number;
 };
 
+/** How a host's process is started. */
+export interface HostStart {
+  /** What its heap may grow to, in megabytes: one that keeps what it should not dies of it. */
+  readonly heapMb?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts a program that tells the address of its host. */
+export async function startHost(
+  args: readonly string[],
+  { heapMb, env = {} }: HostStart = {},
+): Promise<HostProcess> {
+  const node = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+  const host = start(process.execPath, [...node, ...args], { cwd: tmpdir(), env });
+  await host.says("http://");
+  return Object.assign(host, { url: host.stdout.trim() });
+}
+
+/** How many messages a remote got. */
+export async function sentTo(remote: Remote): Promise<number> {
+  return (await remote.seen()).filter(({ method }) => /Send|message/i.test(method)).length;
+}
+
 /** Hosts in processes of their own on one Redis, and a remote agent behind a proxy. */
 export class Fleet implements AsyncDisposable {
   readonly hosts = new Set<HostProcess>();
@@ -38,16 +61,12 @@ export class Fleet implements AsyncDisposable {
     return new Fleet(await RedisServer.start(), remote, await startCuttingProxy(remote.url), options);
   }
 
-  /** @param heapMb what the host's heap may grow to, in megabytes: one that keeps what it should not dies of it. */
-  async host(options: FleetHostOptions = {}, heapMb?: number): Promise<HostProcess> {
-    const node = heapMb === undefined ? [] : [`--max-old-space-size=${heapMb}`];
+  async host(options: FleetHostOptions = {}, how: HostStart = {}): Promise<HostProcess> {
     const all = JSON.stringify({ takeoverMs: 300, ...this.options, ...options });
     const card = `${this.proxy.url}/.well-known/agent-card.json`;
-    const host = start(process.execPath, [...node, PROGRAM, this.redis.url, card, all], { cwd: tmpdir() });
-    await host.says("http://");
-    const found = Object.assign(host, { url: host.stdout.trim() });
-    this.hosts.add(found);
-    return found;
+    const host = await startHost([PROGRAM, this.redis.url, card, all], how);
+    this.hosts.add(host);
+    return host;
   }
 
   /** Ends a host without a warning. */
@@ -58,8 +77,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** How many messages the remote got. */
-  async sent(): Promise<number> {
-    return (await this.remote.seen()).filter(({ method }) => /Send|message/i.test(method)).length;
+  sent(): Promise<number> {
+    return sentTo(this.remote);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
