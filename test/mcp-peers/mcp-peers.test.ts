@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import type { HostOptions } from "../../src/host/host.js";
 import { customValue, type Frame, framesOf } from "../support/frames.js";
@@ -5,11 +7,21 @@ import { startTestHost, type TestHost } from "../support/host.js";
 import { verify } from "../support/verify.js";
 import { type Era, Peer } from "./peer.js";
 
+/** Node tells of each answer of a server in this process. */
+const ANSWERED = "http.server.response.finish";
+
 /** A host with a run that goes on until it is cancelled, and whoever has its token may use its endpoint. */
 class OpenRun implements AsyncDisposable {
   readonly frames: Frame[] = [];
   readonly over: Promise<void>;
+  /** Notifications that the endpoint has taken from clients of the older era. */
+  notifications = 0;
   readonly #waiting = new Set<() => void>();
+  readonly #onAnswer = (message: unknown) => {
+    const { request, response } = message as { request: IncomingMessage; response: ServerResponse };
+    const port = Number(new URL(this.host.host.mcpUrl).port);
+    if (request.socket.localPort === port && response.statusCode === 202) this.notifications++;
+  };
 
   constructor(
     readonly host: TestHost,
@@ -17,6 +29,7 @@ class OpenRun implements AsyncDisposable {
     response: Response,
   ) {
     this.over = this.#read(response);
+    subscribe(ANSWERED, this.#onAnswer);
   }
 
   peer(era: Era, token = this.token(), answer?: Readonly<Record<string, unknown>>): Peer {
@@ -57,6 +70,7 @@ class OpenRun implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    unsubscribe(ANSWERED, this.#onAnswer);
     await this.host.send("/runs/run-1/cancel");
     await this.over;
     await verify(this.frames);
@@ -218,6 +232,8 @@ describe.each(["modern", "legacy"] as const)("a foreign MCP client, %s", (era) =
     const call = { input: delegate("#say Busy.\n#hang"), meta: { callId: "call-1" } };
     await expect(peer.call({ ...call, timeout: 400 }).result).rejects.toThrow(/timed out/i);
     const id = await run.firstWords();
+    // What tells that it gave up is still on its way when it says so: until it is here, the first call is answered as well.
+    if (era === "legacy") await expect.poll(() => run.notifications).toBe(2);
     const again = peer.call(call);
     // The second call is in when it is answered, which only this stop does.
     expect(await run.delegation(id)).toMatchObject({ status: "working" });
