@@ -92,6 +92,27 @@ describe("the timeline", () => {
     expect(await opened.page.locator("li.lane.highlighted").count()).toBe(1);
   });
 
+  it("leaves the focus with what the person goes to while a card is still brought into view", async () => {
+    await using opened = await browser.open(host.url);
+    const run = await begin(opened);
+    delegate(run);
+    subagent(run, "started", { ...second, objective: "Draw it" });
+    await opened.card("Painter").waitFor();
+    await laneOf(opened).focus();
+    const kept = opened.page.evaluate(async () => {
+      const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
+      const toggle = (id: string) =>
+        document.querySelector<HTMLElement>(`[data-delegation="${id}"] .subagent-toggle`);
+      while (document.activeElement !== toggle("del-1")) await frame();
+      toggle("del-2")?.focus();
+      for (let frames = 0; frames < 5; frames++) await frame();
+      return document.activeElement === toggle("del-2");
+    });
+    await opened.page.keyboard.press("Enter");
+    expect(await kept).toBe(true);
+    await opened.page.locator("li.lane.highlighted [data-lane='del-2']").waitFor();
+  });
+
   it("is folded as it was left, and steps through the runs of the thread", async () => {
     await using opened = await browser.open(host.url);
     const first = await begin(opened);

@@ -12,6 +12,7 @@ export function useTargetScroller(onScroll: () => void): void {
     if (!target) return;
     let frame = 0;
     let left = FRAMES;
+    let focused = false;
     const look = () => {
       const element = document.querySelector<HTMLElement>(`main [data-place="${CSS.escape(target.place)}"]`);
       // Things above it may still be growing: what was found is brought into view once more, a few frames later.
@@ -25,7 +26,9 @@ export function useTargetScroller(onScroll: () => void): void {
       for (const marked of document.querySelectorAll(".is-target")) marked.classList.remove("is-target");
       element.classList.add("is-target");
       const { delegation } = element.dataset;
-      if (delegation === undefined) return;
+      // Once: whoever has gone on to something else in the meantime stays there.
+      if (delegation === undefined || focused) return;
+      focused = true;
       focus.highlight(delegation);
       if (!document.querySelector("search")?.contains(document.activeElement))
         element.querySelector<HTMLElement>(".subagent-toggle")?.focus({ preventScroll: true });
